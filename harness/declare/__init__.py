@@ -1,4 +1,4 @@
-"""What a study may say, which curves a run leaves, and what can be read off a table of trials. All of it is data.
+"""Says what a study may declare, which curves a run leaves, and what can be read off a table of trials. All of it is data.
 
 In: a study, as its file or module declares it.
 Out: a Study: validated, frozen, with canonical JSON and a hash; the metrics that its criteria name.

@@ -21,7 +21,7 @@ class Undeclared:
     why: str
 
 
-# Characters of what stands in one line, as titles and labels do, and of any other text.
+# The most characters of a text in one line, as titles and labels are, and of any other text.
 LONGEST_LABEL, LONGEST_TEXT = 200, 4_000
 WORDS = Undeclared("it explains and decides nothing")
 
@@ -35,20 +35,20 @@ class DeclaredAs:
 
 @dataclass(frozen=True)
 class Unit:
-    """What the numbers of a field count: `steps: Annotated[int, Unit("steps")]`."""
+    """The unit of a field's numbers: `steps: Annotated[int, Unit("steps")]`."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Longest:
-    """Of a field's text: this many characters. Pydantic's own bound would refuse texts before it can be said what is wrong."""
+    """The most characters of a field's text. Pydantic's own bound would refuse texts before it can be said what is wrong."""
 
     characters: int
 
 
 class Mark(Enum):
-    """What else a field says of itself: `peak_lr: Annotated[float, Mark.PER_LANE]`."""
+    """A mark of a field beside its type: `peak_lr: Annotated[float, Mark.PER_LANE]`."""
 
     PER_LANE = "may differ between the lanes of a pack: the engine holds it as a tensor or a table"
     COSTS_NOTHING = "changes nothing of what a step costs, though the lanes of a pack share it"
@@ -58,12 +58,12 @@ class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-    # Of a part of a configuration: the fields with which trials were first published. This list never grows:
+    # The fields of a part of a configuration with which trials were first published. This list never grows:
     # a later field enters a study's hash once it is not at its default.
     FIRST_FIELDS: ClassVar[frozenset[str]] = frozenset()
 
     def first_declared(self) -> dict[str, Any] | None:
-        """What stands for it in a study's hash, if it was published as something else; None: its fields."""
+        """The content that stands for it in a study's hash, if it was published as something else; None: its fields."""
         return None
 
     @model_validator(mode="after")
@@ -105,12 +105,12 @@ def _may_hold_text(annotation: Any) -> bool:
 
 
 def unit_of(spec: type[Spec], field: str) -> str:
-    """What the numbers of a field count; '' where they have no unit."""
+    """The unit of a field's numbers; '' if they have none."""
     return next((mark.name for mark in spec.model_fields[field].metadata if isinstance(mark, Unit)), "")
 
 
 def declared(value: Any) -> Any:
-    """What of a spec, or of anything inside one, is declared, as JSON would have it: its fields without those that are marked
+    """The declared part of a spec, or of anything inside one, as JSON would have it: its fields without those that are marked
     Undeclared and without those left at none. Keys of a mapping are names that a user gave: all of them count, whatever they
     are, and none is a value like others there.
     """
@@ -118,15 +118,15 @@ def declared(value: Any) -> Any:
         if (first := value.first_declared()) is not None:
             return first
         fields = ((first, getattr(value, name)) for name, first in _declared_fields(type(value)).items())
-        return {first: declared(each) for first, each in fields if each is not None}
+        return {first: declared(entry) for first, entry in fields if entry is not None}
     if isinstance(value, Mapping):
-        return {name: declared(each) for name, each in value.items()}
-    return [declared(each) for each in value] if isinstance(value, tuple | list) else value
+        return {name: declared(entry) for name, entry in value.items()}
+    return [declared(entry) for entry in value] if isinstance(value, tuple | list) else value
 
 
 @cache
 def _declared_fields(spec: type[Spec]) -> dict[str, str]:
-    """Those that decide -> their first names."""
+    """Deciding field -> its first name."""
     fields = ((name, field.metadata) for name, field in spec.model_fields.items() if decides(spec, name))
     return {name: next((mark.name for mark in marks if isinstance(mark, DeclaredAs)), name) for name, marks in fields}
 

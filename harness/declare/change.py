@@ -1,4 +1,4 @@
-"""What made one study out of another: settings that were varied, a workload of one's own, or seeds that a run added."""
+"""The change from one study to another: settings that were varied, a user's own workload, or seeds that a run added."""
 
 from pydantic import Field
 

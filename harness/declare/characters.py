@@ -9,8 +9,8 @@ REFUSED = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u20
 
 
 def refused(value: Any, most: int) -> str | None:
-    """What is wrong with a text, or with any text of a tuple or a mapping with its keys: a character that may not stand there,
-    or more than this many; None where nothing is. Asked of every value of every spec."""
+    """The fault of a text, or of any text of a tuple or a mapping with its keys: a character that may not stand there, or more
+    than this many; None if there is no fault. Asked of every value of every spec."""
     if isinstance(value, str):
         if len(value) > most:
             return f"has {len(value)} characters, more than {most}; shorten it"
@@ -18,13 +18,13 @@ def refused(value: Any, most: int) -> str | None:
         return character and f"holds {character}, which cannot be shown as it is; take it out"
     if isinstance(value, tuple | dict) and value:
         parts = (*value, *value.values()) if isinstance(value, dict) else value
-        return next(filter(None, (refused(each, most) for each in parts if isinstance(each, str | tuple | dict))), None)
+        return next(filter(None, (refused(part, most) for part in parts if isinstance(part, str | tuple | dict))), None)
     return None
 
 
 def refused_character(text: str) -> str | None:
-    """The first, as U+HEX; None where all may stand."""
-    if text.isascii() and text.isprintable():  # of nearly all, and sooner known than searched
+    """The first refused character of a text, as U+HEX; None if all may stand."""
+    if text.isascii() and text.isprintable():  # true of nearly all, and known sooner than by a search
         return None
-    found = REFUSED.search(text)
-    return f"U+{ord(found[0]):04X}" if found else None
+    match = REFUSED.search(text)
+    return f"U+{ord(match[0]):04X}" if match else None

@@ -25,8 +25,8 @@ class ClaimSize:
     pretrained: bool = False
 
     def with_all(self, other: Self) -> Self:
-        """Of a claim whose words ask for both."""
-        return type(self)(**{each.name: max(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)})
+        """The size of a claim whose words ask for both."""
+        return type(self)(**{field.name: max(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)})
 
 
 # Words -> the least size that they ask for.

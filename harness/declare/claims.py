@@ -32,10 +32,10 @@ def _read(places: Any) -> Any:
     """Text -> sources: "TB 2; GL Q9"."""
     if not isinstance(places, str):
         return places
-    found = [place.strip().partition(" ") for place in places.split(";")]
-    if unread := [document for document, _, section in found if not document or not section.strip()]:
+    parts = [place.strip().partition(" ") for place in places.split(";")]
+    if unread := [document for document, _, section in parts if not document or not section.strip()]:
         raise ValueError(f"'{places}': '{unread[0]}' needs a document and a section, as in 'TB 2; GL Q9'")
-    return tuple({"document": document, "section": section.strip()} for document, _, section in found)
+    return tuple({"document": document, "section": section.strip()} for document, _, section in parts)
 
 
 Sources = Annotated[tuple[Source, ...], BeforeValidator(_read, json_schema_input_type=str | tuple[Source, ...])]

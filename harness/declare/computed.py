@@ -69,7 +69,7 @@ class Function:
     @property
     def by_seed(self) -> bool:
         """Whether it is called once for each seed, with that seed."""
-        return any(each.grade == "measured" for each in self.numbers.values())
+        return any(number.grade == "measured" for number in self.numbers.values())
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Worked:
-    """What a function returns: its numbers, and what shows where they come from."""
+    """The result of a function: its numbers, and the plots and tables that show where they come from."""
 
     numbers: Mapping[str, float]
     plots: tuple[Plot, ...] = ()
@@ -155,17 +155,21 @@ class Registry:
     @cached_property
     def numbers(self) -> dict[str, Number]:
         """FUNCTION:NUMBER -> how good it is."""
-        return {f"{each.name}:{name}": number for each in self.functions.values() for name, number in each.numbers.items()}
+        return {
+            f"{function.name}:{name}": number
+            for function in self.functions.values()
+            for name, number in function.numbers.items()
+        }
 
 
 @cache
 def registry() -> Registry:
-    """What pyproject.toml names. Raises UserError where nothing is installed."""
+    """The functions of the packages that pyproject.toml names. Raises UserError if nothing is installed."""
     functions: dict[str, Function] = {}
     former: dict[str, Mapping[str, Any]] = {}
-    for found in entry_points(group=GROUP):
-        package = import_module(found.value)
-        functions |= {each.name: replace(each, package=found.value) for each in package.FUNCTIONS}
+    for entry_point in entry_points(group=GROUP):
+        package = import_module(entry_point.value)
+        functions |= {function.name: replace(function, package=entry_point.value) for function in package.FUNCTIONS}
         former |= package.FORMER
     if not functions:
         raise UserError("no functions that compute are registered: install the project first (make setup, or pip install -e .)")

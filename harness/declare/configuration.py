@@ -1,4 +1,4 @@
-"""What one trial trains, how, and what is measured on the way. All defaults of training stand here."""
+"""The configuration of one trial: what it trains, how, and what is measured on the way. All defaults of training stand here."""
 
 import sys
 from functools import cache, cached_property, lru_cache
@@ -25,7 +25,7 @@ else:
     ModelName = Literal[(*MODELS, OWN)]
     OptimizerName, ScheduleName, PrecisionName = Literal[(*OPTIMIZERS, OWN)], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING = Mark.PER_LANE, Mark.COSTS_NOTHING
-# What fields say of themselves beside their type: `peak_lr: PerLane[float]`.
+# Marks of fields beside their types: `peak_lr: PerLane[float]`.
 Type = TypeVar("Type")
 PerLane = Annotated[Type, PER_LANE]
 Costless = Annotated[Type, COSTS_NOTHING]
@@ -50,7 +50,7 @@ SamplingName = Literal["replacement", "epochs", "full"]
 
 
 def data_name(dataset: str, tokenizer: str = "bytes", **_: object) -> str:
-    """What tells data apart within a study, of the fields of a workload."""
+    """The name that tells data apart within a study, from the fields of a workload."""
     return dataset if tokenizer == "bytes" else f"{dataset} in {tokenizer}"
 
 
@@ -155,7 +155,7 @@ class Workload(Spec):
 
     @property
     def data(self) -> str:
-        """What a plan calls its data: the dataset, and the tokenizer if it is another than bytes."""
+        """The name of its data in a plan: the dataset, and the tokenizer if it is another than bytes."""
         return data_name(self.dataset, self.tokenizer)
 
     @property
@@ -416,7 +416,7 @@ class Training(Spec):
 
     @property
     def decay_of_lr(self) -> float:
-        """What the LR is multiplied by to give the share that decoupled decay takes off."""
+        """The factor by which the LR gives the share that decoupled decay takes off."""
         return self.weight_decay / self.peak_lr if self.independent_decay else self.weight_decay
 
     def start_step(self, steps: int) -> int:
@@ -430,7 +430,7 @@ class Training(Spec):
 
     @property
     def faulty_steps(self) -> range:
-        """Those, from 0, at which something goes wrong; never the first."""
+        """The steps, from 0, at which something goes wrong; never the first."""
         first = max(1, round(self.fault_fraction * self.steps))
         return range(first, first + self.fault_steps) if self.fault != "none" else range(0)
 
@@ -476,15 +476,15 @@ class Training(Spec):
         """Steps after which this many of equal parts of the run's examples are seen, to the nearest."""
         if not self.batch_ramp:
             return round(part * self.steps / parts)
-        left = part * self.examples / parts
+        remaining = part * self.examples / parts
         for first, end, batch in self.batch_segments:
-            if left <= (end - first) * batch:
-                return first + round(left / batch)
-            left -= (end - first) * batch
+            if remaining <= (end - first) * batch:
+                return first + round(remaining / batch)
+            remaining -= (end - first) * batch
         return self.steps
 
     def batch_size_at(self, step: int) -> int:
-        """Of a step, from 0."""
+        """The batch size of a step, from 0."""
         return next(batch for _, end, batch in self.batch_segments if step < end)
 
     @property
@@ -617,7 +617,8 @@ class Configuration(Spec):
         return sys.intern(f"[{_part_json(self.workload, marked(Workload, COSTS_NOTHING))},{canonical_json(training)}]")
 
     def identity(self) -> dict[str, Any]:
-        """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
+        """The part that enters a digest: only fields that differ from their defaults, so that a new field leaves old results
+        valid.
 
         The default values themselves are pinned by a test beside ENGINE_VERSION.
         """

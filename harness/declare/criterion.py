@@ -1,4 +1,4 @@
-"""What decides on a claim: criteria with their regions, and judgements made of them. All of it is fixed before the first trial.
+"""Criteria with their regions, and the judgements on claims made of them. All of it is fixed before the first trial.
 
 A criterion has an axis, that of its observable, and on it up to four declared things: the null (no effect), the region claimed,
 the region that refutes, and the margin below which a difference does not matter. harness/judge/outcomes.py says which
@@ -17,7 +17,7 @@ from .claims import Quantifier
 from .observed import ANY_KIND, Observable, Observed, ShareOfRuns
 from .rules import AtLeast, AtMost, Outside, Rule, Within
 
-# What a sentence of a criterion may hold in braces (harness/judge/sentences.py fills it in).
+# Blanks, in braces, that a sentence of a criterion may have (harness/judge/sentences.py fills them in).
 BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more", "costs", "gains")
 # Verdicts for which a practitioner can be told what to do, with the readings that each can have.
 ADVISED: dict[str, tuple[str, ...]] = {
@@ -135,9 +135,9 @@ class Criterion(Spec):
         if "supported" in value and "claimed" not in value:
             value["claimed"] = value.pop("supported")
         if value.get("test") in ("no_worse", "equivalence"):
-            given = (value.get("claimed"), value.get("refuted"))
+            declared_regions = (value.get("claimed"), value.get("refuted"))
             regions = _regions_of_margin(value)
-            if regions is not None and given == (None, None):
+            if regions is not None and declared_regions == (None, None):
                 value["claimed"], value["refuted"] = regions
         for region in ("claimed", "refuted"):
             if value.get(region) is None:
@@ -166,10 +166,10 @@ class Criterion(Spec):
         if self.null is not None and self.observe.log_axis and self.null <= 0:
             raise ValueError(f"{name}: null = {self.null:g} must be above 0, for the axis is a logarithm")
         if self.test in ("no_worse", "equivalence"):
-            found = _regions_of_margin(dict(self))
-            if found is None:
+            regions = _regions_of_margin(dict(self))
+            if regions is None:
                 raise ValueError(f"{name}: test = {self.test} needs a null and a margin; give both")
-            if found != (self.claimed, self.refuted):
+            if regions != (self.claimed, self.refuted):
                 raise ValueError(f"{name}: the regions of test = {self.test} follow from its margin; leave them out")
         if self.better is not None and self.test != "no_worse":
             raise ValueError(f"{name}: better = {self.better} belongs to test = no_worse; set that or leave it out")
@@ -242,7 +242,7 @@ class Criterion(Spec):
 
     @property
     def side(self) -> int:
-        """Where what is claimed lies: 1 above the null, -1 below it, 0 around it or where there is no null."""
+        """The side of the null that is claimed: 1 above it, -1 below it, 0 around it or without a null."""
         if self.null is None or self.one_sided:
             return 0
         if all(low >= self.null for low, _ in self.claimed.pieces):
@@ -257,7 +257,7 @@ class Criterion(Spec):
         return _band(self.null, self.margin, self.observe.log_axis)
 
     def moved(self, by: float) -> Self:
-        """With the distances of its regions from no effect multiplied, and the widths of its bands."""
+        """A copy in which the distances of its regions from no effect are multiplied, and the widths of its bands."""
         no_effect, log_axis = self.observe.no_effect, self.observe.log_axis
         regions = {name: getattr(self, name).moved(by, no_effect, log_axis) for name in ("claimed", "refuted")}
         return self.model_copy(update=regions)
@@ -268,7 +268,7 @@ def _band(null: float, margin: float, log_axis: bool) -> tuple[float, float]:
 
 
 def _regions_of_margin(value: dict[str, Any]) -> tuple[Rule, Rule] | None:
-    """Claimed and refuted of a test for equivalence or non-inferiority; None where something is missing that tells them."""
+    """The regions claimed and refuted by a test for equivalence or non-inferiority; None if something is missing for them."""
     null, margin, observe = value.get("null"), value.get("margin"), value.get("observe")
     if not isinstance(null, int | float) or not isinstance(margin, int | float) or margin <= 0:
         return None
@@ -342,21 +342,22 @@ class Judgement(Spec):
     note: Annotated[str, WORDS] = ""
 
     def criteria_at(self, scale: str) -> tuple[Criterion, ...]:
-        return tuple(each for each in self.criteria if each.scales is None or scale in each.scales)
+        return tuple(criterion for criterion in self.criteria if criterion.scales is None or scale in criterion.scales)
 
     def with_observations(self, changed: Callable[[Any], Any]) -> "Judgement":
-        """With its criteria, their other readings and what it reports changed; what becomes None is left out."""
+        """A copy in which criteria, their other readings and reported observations are changed; those that become None are left
+        out."""
         criteria = []
-        for each in self.criteria:
-            others = tuple(other for before in each.alternatives or () if (other := changed(before)) is not None)
-            if (criterion := changed(each)) is not None:
+        for original in self.criteria:
+            others = tuple(other for before in original.alternatives or () if (other := changed(before)) is not None)
+            if (criterion := changed(original)) is not None:
                 criteria.append(criterion.model_copy(update={"alternatives": others or None}))
-        reported = (changed(each) for each in self.reported)
-        kept = tuple(each for each in reported if each is not None)
+        reported = (changed(observation) for observation in self.reported)
+        kept = tuple(observation for observation in reported if observation is not None)
         return self.model_copy(update={"criteria": tuple(criteria), "reported": kept})
 
     def advice_on(self, verdict: str, reading: str) -> str:
-        """What to do; empty where nothing was declared for such an outcome."""
+        """The advice on an outcome; empty if none was declared."""
         return self.advice.get(f"{verdict}: {reading}") or self.advice.get(verdict, "")
 
     @model_validator(mode="after")
@@ -372,6 +373,6 @@ class Judgement(Spec):
 
     @model_validator(mode="after")
     def _has_parts(self) -> Self:
-        if all(each.precondition for each in self.criteria):
+        if all(criterion.precondition for criterion in self.criteria):
             raise ValueError(f"claim '{self.claim}': every criterion is a precondition; one must be a part of the claim")
         return self

@@ -54,7 +54,7 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
 
 
 def is_none(value: Any) -> bool:
-    """Of a field that came after declarations were published: they say nothing of it."""
+    """Whether a field that came after declarations were published is none: they say nothing of it."""
     return value is None
 
 
@@ -78,7 +78,7 @@ class Range(Spec):
 
     def spread(self, count: int) -> list[float]:
         """This many values from low to high, evenly on its scale."""
-        return [float(each) for each in (np.linspace if self.linear else np.geomspace)(self.low, self.high, count)]
+        return [float(value) for value in (np.linspace if self.linear else np.geomspace)(self.low, self.high, count)]
 
     @property
     def middle(self) -> float:
@@ -184,31 +184,31 @@ class Design(Spec):
 
     def squares(self, scale: str, arms: Iterable[str]) -> bool | None:
         """Whether arms are trained on a squared error; None if some are."""
-        found = {self.configuration(scale, arm, {}).workload.squares for arm in arms}
-        return found.pop() if len(found) == 1 else None
+        squares = {self.configuration(scale, arm, {}).workload.squares for arm in arms}
+        return squares.pop() if len(squares) == 1 else None
 
     @property
     def squares_anywhere(self) -> bool | None:
         """The same of all arms at all scales."""
-        found = {self.squares(scale, self.arms_at(scale)) for scale in self.scales}
-        return found.pop() if len(found) == 1 else None
+        squares = {self.squares(scale, self.arms_at(scale)) for scale in self.scales}
+        return squares.pop() if len(squares) == 1 else None
 
     def loss_unit_of(self, scale: str, arms: Iterable[str]) -> str:
-        """What their losses are spelled in; '' for squared errors, which have no unit, and for arms that have no common one."""
+        """The unit of their losses; '' for squared errors, which have none, and for arms that have no common one."""
         return self.loss_unit if self.squares(scale, arms) is False else ""
 
     def loss_label(self, which: str, scale: str, arms: Iterable[str]) -> str:
         """The loss of arms as an axis names it: test loss (nats), test loss (half the squared error)."""
         squares = self.squares(scale, arms)
-        told = {True: SQUARED_ERROR, False: self.loss_unit, None: ""}[squares]
-        return f"{which} {self.loss_name} ({told})" if told else f"{which} {self.loss_name}"
+        unit = {True: SQUARED_ERROR, False: self.loss_unit, None: ""}[squares]
+        return f"{which} {self.loss_name} ({unit})" if unit else f"{which} {self.loss_name}"
 
     def declared_seeds_at(self, scale: str) -> int:
         return self.scale(scale).seeds or self.seeds
 
     def seeds_at(self, scale: str) -> int:
         """The seeds it is trained and judged on: those declared, unless a run has added some."""
-        added = [each.seeds[scale] for each in self.changes if scale in each.seeds]
+        added = [change.seeds[scale] for change in self.changes if scale in change.seeds]
         return added[-1] if added else self.declared_seeds_at(scale)
 
     def seed_numbers_at(self, scale: str) -> range:
@@ -242,7 +242,7 @@ class Design(Spec):
 
     @property
     def searched_factors(self) -> set[str]:
-        return {each.factor for each in (self.search, *(arm.search for arm in self.arms.values())) if each is not None}
+        return {search.factor for search in (self.search, *(arm.search for arm in self.arms.values())) if search is not None}
 
     def search_of(self, scale: str, arm: str) -> Search | None:
         """The search at a scale, over the factor and range of an arm; None if the arm is not searched."""
@@ -265,10 +265,10 @@ class Design(Spec):
         """
         chosen, search = self.scale(scale), self.search_of(scale, arm)
         factors = {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
-        return factors if search is None else {name: each for name, each in factors.items() if name != search.factor}
+        return factors if search is None else {name: values for name, values in factors.items() if name != search.factor}
 
     def searched_point(self, scale: str, arm: str, value: float) -> dict[str, Value]:
-        """What a searched arm is trained at for a value of its searched factor."""
+        """The point at which a searched arm is trained for a value of its searched factor."""
         search = self.search_of(scale, arm)
         assert search is not None
         return {**{name: values[0] for name, values in self.factors_at(scale, arm).items()}, search.factor: value}
@@ -302,7 +302,7 @@ def _overlaid(base: AnySpec, known: tuple[tuple[str, Any], ...], spelled: str) -
 
 @lru_cache(maxsize=1 << 10)
 def _shared(part: AnySpec) -> AnySpec:
-    """The first that is equal."""
+    """The first part that is equal to this one."""
     return part
 
 

@@ -1,4 +1,4 @@
-"""What `folklore schema --explain` says: whatever a study can be made of, with fields, units and examples, in words."""
+"""The text of `folklore schema --explain`: all that a study can be made of, with fields, units and examples, in words."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,16 +37,16 @@ def parts() -> Mapping[str, Sequence[type[Spec]]]:
 
 
 def explanation() -> str:
-    """All of it, as Markdown."""
+    """The whole explanation, as Markdown."""
     sections = []
     for heading, specs in parts().items():
-        sections += [f"# {heading}", *(explained(each) for each in specs)]
+        sections += [f"# {heading}", *(explained(spec) for spec in specs)]
     return "\n\n".join(sections) + "\n"
 
 
 def explanation_of(name: str) -> str:
-    """Of one part. Raises UserError."""
-    named = {_name(each): each for specs in parts().values() for each in specs}
+    """The explanation of one part. Raises UserError."""
+    named = {_name(spec): spec for specs in parts().values() for spec in specs}
     if name not in named:
         raise unknown("part of a study", name, named)
     return explained(named[name]) + "\n"
@@ -56,9 +56,9 @@ def explanation_of(name: str) -> str:
 def explained(spec: type[Spec]) -> str:
     """One class: what it is, its unit, its fields, and an example as YAML has it."""
     # The docstring, and those of the classes that its fields come from.
-    bases = [each for each in reversed(spec.__mro__[1:]) if issubclass(each, Spec) and each.model_fields]
-    told = [" ".join(inspect.cleandoc(text).split()) for each in (spec, *bases) if (text := each.__doc__)]
-    lines = [f"## {_name(spec)}", *told]
+    bases = [base for base in reversed(spec.__mro__[1:]) if issubclass(base, Spec) and base.model_fields]
+    docs = [" ".join(inspect.cleandoc(text).split()) for source in (spec, *bases) if (text := source.__doc__)]
+    lines = [f"## {_name(spec)}", *docs]
     if (unit := getattr(spec, "UNIT", None)) is not None:
         lines.append(f"Unit: {unit}.")
     lines += ["", *_fields(spec)]
@@ -113,20 +113,20 @@ def _type(field: Mapping[str, Any]) -> str:
     if "const" in field:
         return str(field["const"])
     if "prefixItems" in field:
-        return "pair of " + " and ".join(_type(each) for each in field["prefixItems"])
+        return "pair of " + " and ".join(_type(schema) for schema in field["prefixItems"])
     if field.get("type") == "array":
         least = f", at least {field['minItems']}" if field.get("minItems") else ""
         return f"list of {_type(field.get('items', {}))}{least}"
     if field.get("type") == "object":
         named = field.get("patternProperties", {"": field.get("additionalProperties", {})})
-        return "by name " + " or ".join(_type(each) for each in named.values())
+        return "by name " + " or ".join(_type(schema) for schema in named.values())
     bounds = [f"{words} {field[key]:,}" for key, words in BOUNDS.items() if key in field]
     return " ".join([TYPES.get(str(field.get("type")), "anything"), " and ".join(bounds)]).rstrip()
 
 
 def _either(several: list[Mapping[str, Any]]) -> str:
-    """Of several types; all that a value can be is called so."""
-    names = list(dict.fromkeys(_type(each) for each in several))
+    """Several types in words; all types that a value can have are together called value."""
+    names = list(dict.fromkeys(_type(schema) for schema in several))
     if set(names) >= SCALARS:
         names = ["value", *(name for name in names if name not in SCALARS)]
     return " or ".join(names)

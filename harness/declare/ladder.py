@@ -6,10 +6,10 @@ from typing import Any
 from .configuration import Configuration, Measurement
 from .design import Design
 
-# By what rungs may differ: the model's size, the length of a run that goes with it, how much is measured and evaluated, and the
-# number format that a device is fast in. Grids of the LR and seeds are a scale's own.
+# The fields by which rungs may differ: the model's size, the length of a run that goes with it, how much is measured and
+# evaluated, and the number format that a device is fast in. Grids of the LR and seeds are a scale's own.
 OF_SIZE = {"width", "depth", "heads", "base_width", "base_heads", "steps", "precision", *Measurement.model_fields}
-# What is a share of the steps, and may be as many steps on every rung.
+# Shares of the steps, which may be the same number of steps on every rung.
 OF_STEPS = ("warmup_fraction", "decay_fraction", "start_fraction")
 
 

@@ -1,4 +1,4 @@
 """How sure a verdict has to be: fixed for all studies, before any of them."""
 
-# Of intervals, and the error that the verdict on one claim may have.
+# The level of intervals, and the error that the verdict on one claim may have.
 LEVEL, ALPHA = 0.95, 0.05

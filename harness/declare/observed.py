@@ -1,4 +1,4 @@
-"""What an observable is: one class that says all there is to say of it. The classes stand in harness/metrics.
+"""The base of observables: each is one class that says all there is to say of it. The classes stand in harness/declare/metrics.
 
 An observable is made by deriving from Observed in a file there: its fields, and in class variables and methods its unit, its
 estimator and whatever else differs from the defaults below. Its field `kind` makes it known; nothing lists it.
@@ -96,9 +96,9 @@ class Observed(Spec):
     # It is a ratio or a scale, so that its logarithm is what is symmetric: intervals, moved thresholds and figures are made on
     # that axis.
     LOG_AXIS: ClassVar[bool] = False
-    # What it is if nothing differs; 0 for what has no such value, too.
+    # Its value if nothing differs; 0 also if there is no such value.
     NO_EFFECT: ClassVar[float] = 0.0
-    # What it cannot be beyond; an interval ends there.
+    # The least and the largest value that it can have; an interval ends there.
     BOUNDS: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
     # It means the same of an arm that is trained at one value of the factor, where nothing is tuned: it looks for no optimum,
     # it only reads runs at one.
@@ -107,12 +107,12 @@ class Observed(Spec):
     ENDS_REDUCTION: ClassVar[bool] = False
     # The figure that shows it (reports/figures/choosing.py); none if empty: then what its parts name.
     FIGURE: ClassVar[str] = ""
-    # Of every kind; there is no default.
+    # Set by every kind; there is no default.
     OF_LOSSES: ClassVar[OfLosses]
     # The unit of its numbers, for `schema --explain`. (A criterion's unit only says how they are spelled.)
     UNIT: ClassVar[str]
     EXAMPLE: ClassVar[Example]
-    # What tests hold it to.
+    # The planted truth that tests hold it to.
     PLANTED: ClassVar[PlantedTruth | None] = None
     # Kinds of earlier declarations that are this one now, each with how its JSON is read.
     FORMER: ClassVar[Mapping[str, FormerKind]] = {}
@@ -133,7 +133,7 @@ class Observed(Spec):
         raise NotImplementedError
 
     def require(self, interval: Callable[["Observed"], Interval]) -> None:
-        """Raises NotEstimableError if its parts are not such that it means anything, by the intervals that they have."""
+        """Raises NotEstimableError if it means nothing by the intervals of its parts."""
 
     def seeds_behind(self, trials: Trials) -> int:
         """How many seeds a number rests on."""
@@ -244,7 +244,7 @@ class ShareOfRuns(Observed):
 
 
 def _register(cls: type[Observed]) -> None:
-    """Makes a kind known. What it does not say of itself is an error of whoever wrote it, as is a second class of one kind."""
+    """Makes a kind known. Raises TypeError for one that does not say all of itself, and for a second class of one kind."""
     kind = cls.model_fields["kind"].default
     missing = [name for name in ("OF_LOSSES", "UNIT", "EXAMPLE") if not hasattr(cls, name)]
     estimates = cls.counts is not ShareOfRuns.counts if issubclass(cls, ShareOfRuns) else cls.estimate is not Observed.estimate

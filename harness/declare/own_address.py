@@ -1,11 +1,11 @@
-"""Where a user's own workload is found, and what it was when it was planned."""
+"""The address of a user's own workload, with its identity as it was planned."""
 
 from dataclasses import dataclass
 from typing import Any, Self
 
 from .registry import registered
 
-# What a workload's model is called if it is a user's own, and the optimizer that it may bring along.
+# The name of a workload's model if it is a user's own, and of the optimizer that it may bring along.
 OWN = "own"
 # The module of one that was handed over as an object.
 GIVEN = "given"
@@ -23,7 +23,8 @@ class OwnAddress:
 
     @classmethod
     def parse(cls, dataset: str) -> Self | None:
-        """Of the text own:MODULE:ATTRIBUTE@IDENTITY, which stands for it in a configuration; None of any other."""
+        """The address in the text own:MODULE:ATTRIBUTE@IDENTITY, which stands for it in a configuration; None for any other
+        text."""
         kind, _, rest = dataset.partition(":")
         place, _, identity = rest.partition("@")
         module, _, attribute = place.partition(":")

@@ -1,4 +1,4 @@
-"""What observables are made of and what they read, by the marks on their fields (observed.py): no kind is named here."""
+"""The parts of observables and all that they read, by the marks on their fields (observed.py): no kind is named here."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -14,8 +14,10 @@ Kind = TypeVar("Kind")
 @cache
 def marks(spec: type[Spec], mark: type[Mark]) -> dict[str, Mark]:
     """Field -> its mark of that kind, of the fields that have one."""
-    found = {name: next((m for m in field.metadata if isinstance(m, mark)), None) for name, field in spec.model_fields.items()}
-    return {name: each for name, each in found.items() if each is not None}
+    first_marks = {
+        name: next((m for m in field.metadata if isinstance(m, mark)), None) for name, field in spec.model_fields.items()
+    }
+    return {name: first for name, first in first_marks.items() if first is not None}
 
 
 def parts(observable: Observed) -> list[Observed]:
@@ -32,17 +34,17 @@ def all_parts(observable: Observed) -> Iterator[Observed]:
 
 def leaves(observable: Observed) -> Iterator[Observed]:
     """The observables that read the trials themselves, in the order they are written."""
-    return (each for each in all_parts(observable) if not parts(each))
+    return (part for part in all_parts(observable) if not parts(part))
 
 
 def arms_of(observable: Observed, *roles: ArmRole) -> set[str]:
     """Every arm an observable reads; with roles, every arm that it reads in one of them."""
     return {
         arm
-        for each in all_parts(observable)
-        for field, role in marks(type(each), ArmRole).items()
+        for part in all_parts(observable)
+        for field, role in marks(type(part), ArmRole).items()
         if not roles or role in roles
-        for arm in _inside(getattr(each, field), str)
+        for arm in _inside(getattr(part, field), str)
     }
 
 
@@ -54,11 +56,14 @@ def searched_factor(leaf: Observed) -> str | None:
 def with_other_arms(value: Any, names: Mapping[str, str]) -> Any:
     """An observable, or what holds some, with other names of its arms."""
     if isinstance(value, tuple):
-        return tuple(with_other_arms(each, names) for each in value)
+        return tuple(with_other_arms(entry, names) for entry in value)
     if not isinstance(value, Observed):
         return value
     named = marks(type(value), ArmRole)
-    changed = {name: _renamed(each, names) if name in named else with_other_arms(each, names) for name, each in value}
+    changed = {
+        name: _renamed(field_value, names) if name in named else with_other_arms(field_value, names)
+        for name, field_value in value
+    }
     return value.model_copy(update=changed)
 
 
@@ -74,15 +79,15 @@ def relative_to_losses(observable: Observed) -> Iterator[Observed]:
 
 
 def _inside(value: Any, kind: type[Kind]) -> Iterator[Kind]:
-    """What of a kind a field's value is or holds."""
+    """The objects of a kind that a field's value is or holds."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, tuple):
-        for each in value:
-            yield from _inside(each, kind)
+        for entry in value:
+            yield from _inside(entry, kind)
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_renamed(each, names) for each in value)
+        return tuple(_renamed(entry, names) for entry in value)
     return names.get(value, value) if isinstance(value, str) else value

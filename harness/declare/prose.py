@@ -38,7 +38,7 @@ _ADVICE = re.compile(r"(?P<verdict>[a-z ]+?)(?: \((?P<reading>[a-z ]+)\))?: (?P<
 
 @dataclass(frozen=True)
 class Section:
-    """What stands under one heading: paragraphs, each in one line, and points."""
+    """The text under one heading: paragraphs, each in one line, and points."""
 
     text: str = ""
     points: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Prose:
-    """Of one study. sections: by heading."""
+    """The words of one study. sections: by heading."""
 
     path: Path
     title: str
@@ -62,7 +62,7 @@ class Prose:
 
     @property
     def published(self) -> tuple[Published, ...]:
-        """What others measured, of all claims. Raises UserError for a point that is not of the form above."""
+        """The measurements of others, on all claims. Raises UserError for a point that is not of the form above."""
         return tuple(
             self._publication(claim, point)
             for claim, section in self.sections.items()
@@ -113,7 +113,7 @@ class Prose:
 
 
 def read_prose(path: Path) -> Prose:
-    """Raises UserError for a file that is not there, or not of the form above."""
+    """The words in a file. Raises UserError for one that is not there, or not of the form above."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:

@@ -21,7 +21,7 @@ class _Threshold(Spec):
     EXAMPLE: ClassVar[dict[str, float]] = {"value": 0.05}
 
     def moved(self, by: float, no_effect: float, log_axis: bool) -> Self:
-        """With its distance from no effect multiplied. On a log axis it keeps its sign: one at 0 or below stays."""
+        """A copy with its distance from no effect multiplied. On a log axis it keeps its sign: one at 0 or below stays."""
         if not log_axis or no_effect == 0:
             value = no_effect + (self.value - no_effect) * by
         else:
@@ -66,7 +66,7 @@ class _Band(Spec):
         return self
 
     def moved(self, by: float, no_effect: float, log_axis: bool) -> Self:
-        """With its width multiplied, wherever no effect lies: in the logarithm on a log axis."""
+        """A copy with its width multiplied, wherever no effect lies: in the logarithm on a log axis."""
         if log_axis and self.low > 0:
             centre, half = math.sqrt(self.low * self.high), math.sqrt(self.high / self.low) ** by
             return self.model_copy(update={"low": centre / half, "high": centre * half})

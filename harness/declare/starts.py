@@ -16,15 +16,18 @@ def parents(design: Design, scale: str, arm: str) -> list[str]:
     """The arms that trials of an arm start from."""
     chosen = design.scale(scale)
     settings = (chosen.training, design.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}))
-    declared = [design.training.starts_from, *(each["starts_from"] for each in settings if "starts_from" in each)]
+    declared = [
+        design.training.starts_from,
+        *(overrides["starts_from"] for overrides in settings if "starts_from" in overrides),
+    ]
     values = design.factors_at(scale, arm).get("starts_from", (declared[-1],))
-    return [str(each) for each in values if each is not None]
+    return [str(name) for name in values if name is not None]
 
 
 def parent_point(design: Design, scale: str, arm: str, point: Mapping[str, Any], parent: str) -> dict[str, Any]:
     """The point of the trial that a trial of an arm starts from: of each factor the same value, or the only one. Raises
     ValueError."""
-    found = {}
+    parent_values = {}
     for factor, values in design.factors_at(scale, parent).items():
         if len(values) > 1 and point.get(factor) not in values:
             has = f"{factor} = {point[factor]}" if factor in point else f"no {factor}"
@@ -32,8 +35,8 @@ def parent_point(design: Design, scale: str, arm: str, point: Mapping[str, Any],
                 f"arm '{arm}' has {has}, and arm '{parent}', which it starts from at scale '{scale}', has {len(values)} other"
                 " values of it; give it the same values, or that arm one"
             )
-        found[factor] = point[factor] if len(values) > 1 else values[0]
-    return found
+        parent_values[factor] = point[factor] if len(values) > 1 else values[0]
+    return parent_values
 
 
 def require_starts(design: Design) -> None:
@@ -54,13 +57,13 @@ def require_starts(design: Design) -> None:
 def _require_there(design: Design, scale: str, arm: str, parent: str) -> None:
     if parent not in design.arms_at(scale):
         raise unknown(f"arm for '{arm}' to start from at scale '{scale}'", parent, design.arms_at(scale))
-    for each in (arm, parent):
-        if search := design.search_of(scale, each):
+    for name in (arm, parent):
+        if search := design.search_of(scale, name):
             raise ValueError(
-                f"arm '{arm}' starts from arm '{parent}', and the {in_words(search.factor)} of '{each}' is searched; give it"
+                f"arm '{arm}' starts from arm '{parent}', and the {in_words(search.factor)} of '{name}' is searched; give it"
                 " values of its own"
             )
-    own, theirs = (design.shared_seeds_at(scale, (each,)) for each in (arm, parent))
+    own, theirs = (design.shared_seeds_at(scale, (name,)) for name in (arm, parent))
     if own > theirs:
         raise ValueError(
             f"arm '{arm}' has {own} seeds at scale '{scale}', and arm '{parent}', which it starts from, {theirs}; give that arm"

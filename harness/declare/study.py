@@ -24,7 +24,7 @@ from .starts import require_starts
 PAGES = ("index", "calibration", "glossary")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
-# Of all scales together: each takes five kilobytes of a plan. Worlds of the calibration come to 700,000.
+# The most trials of all scales together: each takes five kilobytes of a plan. Worlds of the calibration come to 700,000.
 MOST_TRIALS = 1_000_000
 # An optimum inside a grid needs a point on either side of it.
 MINIMUM_GRID = 3
@@ -112,18 +112,18 @@ class Study(Design):
 
     @model_serializer(mode="wrap")
     def _as_declared(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without seeds that a run added, and without a record if nothing else was changed."""
+        """The study's content without seeds that a run added, and without a record if nothing else was changed."""
         content: dict[str, Any] = dumped(self)
         if not self.file:
             del content["file"]
-        kept = [each for each in content.pop("changes", ()) if not each["seeds"]]
+        kept = [change for change in content.pop("changes", ()) if not change["seeds"]]
         return {**content, "changes": kept} if kept else content
 
     @field_validator("changes", mode="before")
     @classmethod
     def _adds_no_seeds(cls, value: Any) -> Any:
-        """In a file: seeds beyond those declared would enter neither hash nor declaration."""
-        if isinstance(value, list | tuple) and any(isinstance(each, Mapping) and each.get("seeds") for each in value):
+        """Refuses seeds in a file beyond those declared: they would enter neither hash nor declaration."""
+        if isinstance(value, list | tuple) and any(isinstance(change, Mapping) and change.get("seeds") for change in value):
             raise ValueError("holds seeds, which only a run adds (--until-decided): declare seeds instead")
         return value
 
@@ -135,9 +135,9 @@ class Study(Design):
         new one leaves the hash of every study that does not use it.
         """
         content = declared(self)
-        # Of claims of its own: what decides.
-        speaking = [each for each in self.claims if each.quantifier != "all" or each.regime]
-        spoken = [[each.id, each.quantifier, declared(each.regime)] for each in speaking]
+        # The deciding part of its own claims.
+        speaking = [claim for claim in self.claims if claim.quantifier != "all" or claim.regime]
+        spoken = [[claim.id, claim.quantifier, declared(claim.regime)] for claim in speaking]
         content |= {"claims": spoken} if spoken else {}
         for part in ("workload", "training", "measurement"):
             own: Spec = getattr(self, part)
@@ -225,12 +225,12 @@ class Study(Design):
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
-        seen: dict[str, str] = {}
+        name_by_key: dict[str, str] = {}
         for name, arm in self.arms.items():
             key = canonical_json([arm.settings, arm.factors, *([arm.search.model_dump()] if arm.search else [])])
-            if key in seen:
-                raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings and factors: drop one")
-            seen[key] = name
+            if key in name_by_key:
+                raise ValueError(f"arms '{name_by_key[key]}' and '{name}' have the same settings and factors: drop one")
+            name_by_key[key] = name
         return self
 
     @model_validator(mode="after")
@@ -246,8 +246,10 @@ class Study(Design):
             raise ValueError("a claim is judged twice: give one judgement several criteria instead")
         _require_known("claim", self.answer, claims)
         for judgement in self.judgements:
-            others = [other for each in judgement.criteria for other in each.alternatives or ()]
-            observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
+            others = [other for criterion in judgement.criteria for other in criterion.alternatives or ()]
+            observed = [criterion.observe for criterion in judgement.criteria] + [
+                observation.observe for observation in judgement.reported
+            ]
             for observable in (*observed, *(other.observe for other in others)):
                 _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
@@ -257,9 +259,13 @@ class Study(Design):
                 varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
                 varied |= self.searched_factors
                 _require_known("factor to search over", searched, varied)
-        for each in self.published:
-            names = {c.name for judgement in self.judgements if judgement.claim == each.claim for c in judgement.criteria}
-            _require_known(f"criterion of claim '{each.claim}'", [each.criterion] if each.criterion else [], names)
+        for publication in self.published:
+            names = {
+                c.name for judgement in self.judgements if judgement.claim == publication.claim for c in judgement.criteria
+            }
+            _require_known(
+                f"criterion of claim '{publication.claim}'", [publication.criterion] if publication.criterion else [], names
+            )
         for name, scale in self.scales.items():
             if scale.judged and self.judgements:
                 self._require_enough(name)
@@ -268,7 +274,7 @@ class Study(Design):
         return self
 
     def _require_decidable(self, judgement: Judgement, scale: str) -> None:
-        """A share of runs takes few values: where none of them could decide, the seeds are too few."""
+        """Refuses too few seeds: a share of runs takes few values, and one of them has to be able to decide."""
         criteria = judgement.criteria_at(scale)
         if not criteria:
             raise ValueError(
@@ -313,7 +319,7 @@ class Study(Design):
                     f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"
                     " widen the grid"
                 )
-            others = [name for name, each in self.factors_at(scale, arm).items() if name != over and len(each) > 1]
+            others = [name for name, levels in self.factors_at(scale, arm).items() if name != over and len(levels) > 1]
             if others:
                 raise ValueError(
                     f"arm '{arm}' at scale '{scale}' varies {others[0]} beside {over}: an observable reads one; make an arm"
@@ -345,9 +351,11 @@ class Study(Design):
 
     @model_validator(mode="after")
     def _runs_keep_what_is_read(self) -> Self:
-        """Else it would be missed only when all has been trained."""
-        for scale in (name for name, each in self.scales.items() if each.judged):
-            reads = ((c, leaf) for each in self.judgements for c in each.criteria_at(scale) for leaf in leaves(c.observe))
+        """Refuses to read what runs do not keep: it would be missed only when all has been trained."""
+        for scale in (name for name, scale_spec in self.scales.items() if scale_spec.judged):
+            reads = (
+                (c, leaf) for judgement in self.judgements for c in judgement.criteria_at(scale) for leaf in leaves(c.observe)
+            )
             for criterion, leaf in reads:
                 for arm in sorted(arms_of(leaf, ARM) & set(self.arms_at(scale))) if leaf.settings else ():
                     first = {name: values[0] for name, values in self.factors_at(scale, arm).items()}
@@ -379,9 +387,9 @@ def _markdown(study: Study) -> str:
         for name, scale in study.scales.items()
     ]
     criteria = [
-        f"| `{judgement.claim}` | {_cell(each.name)} | {each.claimed.words()} | {each.refuted.words()} |"
+        f"| `{judgement.claim}` | {_cell(criterion.name)} | {criterion.claimed.words()} | {criterion.refuted.words()} |"
         for judgement in study.judgements
-        for each in judgement.criteria
+        for criterion in judgement.criteria
     ]
     factors = "; ".join(f"`{name}`: {len(values)} values" for name, values in study.factors.items())
     return "\n".join(

@@ -1,4 +1,5 @@
-"""A study's declaration out of a JSON or YAML file. What says two things at once, or grows without bound, is refused."""
+"""Reads a study's declaration from a JSON or YAML file. One that says two things at once, or grows without bound, is
+refused."""
 
 import json
 import re
@@ -22,7 +23,7 @@ NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 def read_study_file(path: Path) -> Any:
-    """The content of a .json, .yaml or .yml file, of which nothing is known yet. Raises UserError."""
+    """The content of a .json, .yaml or .yml file, not validated yet. Raises UserError."""
     subject, kind = f"study file {path}", path.suffix[1:]
     try:
         content = read_regular(path, LARGEST_STUDY)
@@ -45,27 +46,27 @@ def read_study_file(path: Path) -> Any:
 
 def _from_json(text: str) -> Any:
     content = json.loads(text, object_pairs_hook=_without_duplicates)
-    left, values = [content], 0
-    while left:
-        value = left.pop()
+    stack, values = [content], 0
+    while stack:
+        value = stack.pop()
         values += 1
         if isinstance(value, dict):
             values += len(value)
-            left += value.values()
+            stack += value.values()
         elif isinstance(value, list):
-            left += value
+            stack += value
     if values > MOST_VALUES:
         raise _too_many()
     return content
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise ValueError(f"key '{key:.80}' stands twice in one object; keep one of them")
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
 def _too_many() -> TooMuchError:
@@ -80,7 +81,7 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, text: str):
         super().__init__(text)
         self.values = 0
-        # By the identity of a node that is whole.
+        # The number of values of each node that is whole, by its identity.
         self.sizes: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -116,13 +117,13 @@ class _Loader(yaml.SafeLoader):
         """Keys are compared before `<<` brings in those of other mappings, which may be given again. A key `null` names a
         criterion's field, and is not YAML's word for nothing."""
         node = super().compose_mapping_node(anchor)
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise ComposerError(None, None, "a key that is no text", key.start_mark)
             if key.value == "null":
                 key.tag = "tag:yaml.org,2002:str"
-            if (key.tag, key.value) in seen:
+            if (key.tag, key.value) in keys:
                 raise ComposerError(None, None, f"key '{key.value:.80}' stands twice; keep one of them", key.start_mark)
-            seen.add((key.tag, key.value))
+            keys.add((key.tag, key.value))
         return node

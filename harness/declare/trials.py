@@ -1,4 +1,4 @@
-"""What an estimator reads of the trials of a study at one scale. harness/judge/trial_arrays.py makes such tables."""
+"""The table that an estimator reads: the trials of a study at one scale. harness/judge/trial_arrays.py makes such tables."""
 
 from typing import Any, Literal, Protocol
 
@@ -41,17 +41,17 @@ class Trials(Protocol):
     smoothing: float
     # Whether a tuned loss is that of the vertex of a parabola through the best point and those beside it.
     vertex: bool
-    # What was chosen of grids with several values, by the points: arm, factor and index.
+    # The choices on grids with several values, by the points: arm, factor and index.
     chosen: set[tuple[str, str, int]]
-    # What has been worked out under `resamples`, by observable.
+    # The values worked out under `resamples`, by observable.
     evaluated: dict[Spec, Numbers]
 
     @property
     def study(self) -> Design:
-        """What was trained."""
+        """The design that was trained."""
 
     def __hash__(self) -> int:
-        """Of the table itself: what is read off one is remembered for it."""
+        """The hash of the table itself: values read off a table are remembered for it."""
 
     @property
     def resamples(self) -> Numbers:
@@ -76,4 +76,4 @@ class Trials(Protocol):
         """A number of a computed job for each seed, [S]; of one without seeds the same for all."""
 
     def arm_name(self, arm: str) -> str:
-        """What a reader knows an arm by."""
+        """The name by which a reader knows an arm."""

@@ -7,7 +7,7 @@ from .curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
 from .of_probes import OF_PROBES
 from .token_groups import GROUPS
 
-# What every run has, probed or not.
+# The curves of every run, probed or not.
 OF_EVERY_RUN = (
     Curve(STEP, "steps", "the last step of each bin of the run, from 1", None, place=0),
     Curve("train_loss", "nats", "training loss, mean over each bin", STEP, tracked="train/loss", place=1),
@@ -109,7 +109,7 @@ OF_EVERY_RUN = (
 def _in_order(curves: list[Curve]) -> tuple[Curve, ...]:
     names = [curve.name for curve in curves]
     assert len(set(names)) == len(names), f"two curves of one name: {sorted(names)}"
-    return tuple(sorted(curves, key=lambda each: (each.across != "", each.place is None, each.place or 0, each.name)))
+    return tuple(sorted(curves, key=lambda curve: (curve.across != "", curve.place is None, curve.place or 0, curve.name)))
 
 
 # In the order of the columns: of lanes, then across layers and the like; each as first published, later ones by name.

@@ -1,4 +1,4 @@
-"""A curve: what a run leaves over its steps, with all there is to say of it."""
+"""A curve that a run leaves over its steps, with all there is to say of it."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -13,18 +13,19 @@ CHUNK = 20_000
 
 
 def spikes(train_loss: Numbers) -> Numbers:
-    """1 at every step that is a spike, else 0, [steps]; nan once a loss is not finite. Of the first SPIKE_WINDOW none is."""
-    found = np.zeros(len(train_loss))
+    """1 at every step that is a spike, else 0, [steps]; nan once a loss is not finite. None of the first SPIKE_WINDOW is
+    one."""
+    flags = np.zeros(len(train_loss))
     for start in range(SPIKE_WINDOW, len(train_loss), CHUNK):
         chunk = train_loss[start - SPIKE_WINDOW : start + CHUNK]
-        found[start : start + CHUNK] = _spikes(chunk)
+        flags[start : start + CHUNK] = _spikes(chunk)
     lost = np.flatnonzero(~np.isfinite(train_loss))
-    found[lost[0] if len(lost) else len(found) :] = np.nan
-    return found
+    flags[lost[0] if len(lost) else len(flags) :] = np.nan
+    return flags
 
 
 def _spikes(losses: Numbers) -> Numbers:
-    """Of the losses from the SPIKE_WINDOW-th on."""
+    """The same of the losses from the SPIKE_WINDOW-th on."""
     before = np.lib.stride_tricks.sliding_window_view(losses, SPIKE_WINDOW)[:-1]
     with np.errstate(invalid="ignore"):  # what is not finite is nan in the end
         median = np.median(before, axis=1)
@@ -33,7 +34,7 @@ def _spikes(losses: Numbers) -> Numbers:
 
 
 def squared_changes(train_loss: Numbers) -> Numbers:
-    """The square of what each step's loss differs by from the one before, [steps], nats squared; 0 at the first."""
+    """The squared change of each step's loss from the one before, [steps], nats squared; 0 at the first."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.square(np.diff(train_loss, prepend=train_loss[:1])))
 
@@ -42,7 +43,7 @@ def rises(train_loss: Numbers) -> Numbers:
     """1 at every step whose loss is above that of the one before, else 0, [steps]; 0 at the first; nan once a loss is not
     finite."""
     with np.errstate(invalid="ignore"):
-        found = np.asarray(np.diff(train_loss, prepend=train_loss[:1]) > 0, dtype=np.float64)
+        flags = np.asarray(np.diff(train_loss, prepend=train_loss[:1]) > 0, dtype=np.float64)
     lost = np.flatnonzero(~np.isfinite(train_loss))
-    found[lost[0] if len(lost) else len(found) :] = np.nan
-    return found
+    flags[lost[0] if len(lost) else len(flags) :] = np.nan
+    return flags

@@ -1,4 +1,4 @@
-"""What can be observed in the trials of a study: one class for each kind, which says all there is to say of it.
+"""The observables of a study's trials: one class for each kind, which says all there is to say of it.
 
 Losses are test losses in nats, or half a squared error; a diverged run counts with the loss at initialization (it is never
 dropped). The LR is tuned on validation loss and judged on test loss. `arm` names an arm of the study.

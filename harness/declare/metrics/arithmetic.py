@@ -14,7 +14,7 @@ from ..trials import NotEstimableError, Numbers, Trials
 from .estimating.evaluation import evaluate
 from .estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
 
-# Of examples.
+# Parts of examples.
 TWO_LOSSES: Example = {"left": {"kind": "tuned_loss", "arm": "none"}, "right": {"kind": "tuned_loss", "arm": "warmup_20%"}}
 LOSSES_BESIDE = [{"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": times} for times in (0.5, 2.0)]
 
@@ -78,7 +78,7 @@ class Gap(Observed):
         return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
 
     def written_in(self, unit: str) -> str:
-        """Of two shares in points: 5 points more, where 5% more would be a ratio."""
+        """A difference of two shares is written in points: 5 points more, where 5% more would be a ratio."""
         return POINTS if unit == "share" or (unit in ("relative", "") and self.left.is_share) else unit
 
     @property
@@ -202,10 +202,10 @@ class Mean(Observed):
     @property
     def of_losses(self) -> OfLosses:
         """A loss if all its parts are; else as the part that depends on them most."""
-        found = {part.of_losses for part in self.parts}
-        if "is one" in found and found != {"is one"}:
+        kinds = {part.of_losses for part in self.parts}
+        if "is one" in kinds and kinds != {"is one"}:
             return "shares"  # something else with a loss added
-        return next((each for each in ("is one", "shares", "shares of ramps", "divides") if each in found), "no zero")
+        return next((kind for kind in ("is one", "shares", "shares of ramps", "divides") if kind in kinds), "no zero")
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return np.asarray(np.mean([evaluate(part, trials, weights) for part in self.parts], axis=0))

@@ -42,7 +42,7 @@ class Computed(Observed):
         return written_as_before(self.function, self.arguments, self.number)
 
     def __hash__(self) -> int:
-        """Of equal observables equal, though arguments are a dictionary."""
+        """Equal for equal observables, though arguments are a dictionary."""
         return hash((self.function, self.number, canonical_json(self.arguments)))
 
     @property

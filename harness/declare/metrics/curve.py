@@ -1,4 +1,4 @@
-"""What one run's curve says, at an LR: a statistic over a window of it."""
+"""A statistic of one run's curve, at an LR, over a window of it."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def _is_loss(curve: str) -> bool:
 
 def _renamed(statistic: Statistic = "mean", **names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Reads a former kind's JSON by today's names of its fields."""
-    return lambda value: {**{names.get(name, name): each for name, each in value.items()}, "statistic": statistic}
+    return lambda value: {**{names.get(name, name): entry for name, entry in value.items()}, "statistic": statistic}
 
 
 def _was_median(value: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Curve(Observed):
             named = {"kind": "curve_quotient", "top": self.of, "bottom": self.divided_by}
         else:
             named = {"kind": f"curve_{self.statistic}", "curve": self.of}
-        return {**named, **{name: each for name, each in at.items() if each is not None}}
+        return {**named, **{name: entry for name, entry in at.items() if entry is not None}}
 
     @property
     def calibrated_as(self) -> str:
@@ -162,7 +162,7 @@ class Curve(Observed):
     def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
         """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises NotEstimableError if the trials
         have no such curve, or nothing of it in the window."""
-        steps, values = (stacked(kept(self.arm, self.over, each, trials)) for each in (STEPS_OF[curve], curve))
+        steps, values = (stacked(kept(self.arm, self.over, column, trials)) for column in (STEPS_OF[curve], curve))
         name = trials.arm_name(self.arm)
         began = "initial_loss" if _is_loss(curve) else "initial_accuracy" if curve.endswith("_accuracy") else None
         if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
@@ -224,5 +224,7 @@ def _log_slope(share: Numbers, values: Numbers) -> Numbers:
     x, y = np.log(share), np.log(values)
     usable = np.isfinite(y)
     count = usable.sum(axis=2, keepdims=True)
-    x, y = (np.where(usable, each - np.where(usable, each, 0).sum(2, keepdims=True) / count, 0) for each in (x, y))
+    x, y = (
+        np.where(usable, coordinate - np.where(usable, coordinate, 0).sum(2, keepdims=True) / count, 0) for coordinate in (x, y)
+    )
     return np.where(count[..., 0] > 2, (x * y).sum(axis=2) / np.square(x).sum(axis=2), np.nan)

@@ -1,4 +1,4 @@
-"""What probes saw while runs were trained."""
+"""A metric of what probes saw while runs were trained."""
 
 import itertools
 from typing import Annotated, ClassVar, Literal

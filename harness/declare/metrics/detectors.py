@@ -20,19 +20,19 @@ WORDS = (
 )
 # Moving averages of ZClip (Kumar et al. 2025): their memory, the steps that they begin with, and what keeps a quotient finite.
 ZCLIP_MEMORY, ZCLIP_STEPS, ZCLIP_LIMIT, ZCLIP_SMALL = 0.97, 25, 2.5, 1e-6
-# A deviation, or a mean, that is none.
+# The least deviation, or mean, to divide by.
 TINY = 1e-12
 Scores = Callable[[Numbers, Numbers], Numbers]
 
 
 def _by_window(values: Numbers, window: int, score: Callable[[Numbers, Numbers], Numbers]) -> Numbers:
-    """score: of values [n] and the windows before them [n, window]."""
-    found = np.full(values.shape, -np.inf)
+    """The scores of values, by the windows before them; score: of values [n] and windows [n, window]."""
+    scores = np.full(values.shape, -np.inf)
     before = np.lib.stride_tricks.sliding_window_view(values, window)[:-1]
     with np.errstate(invalid="ignore", over="ignore"):
         made = score(values[window:], before)
-    found[window:] = np.where(np.isfinite(values[window:]) & ~np.isnan(made), made, np.inf)
-    return found
+    scores[window:] = np.where(np.isfinite(values[window:]) & ~np.isnan(made), made, np.inf)
+    return scores
 
 
 def _standard(values: Numbers, before: Numbers) -> Numbers:
@@ -69,7 +69,7 @@ def robust_norm(losses: Numbers, norms: Numbers) -> Numbers:
 def zclip(losses: Numbers, norms: Numbers) -> Numbers:
     """The z-score of each norm (Kumar et al. 2025, arXiv:2504.02507, and their package). One above the published limit enters
     the averages as what ZClip would clip it to, whatever limit gives alarms here."""
-    found = np.full(norms.shape, -np.inf)
+    scores = np.full(norms.shape, -np.inf)
     mean, variance = norms[..., :ZCLIP_STEPS].mean(axis=-1), norms[..., :ZCLIP_STEPS].var(axis=-1)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         for step in range(ZCLIP_STEPS, norms.shape[-1]):
@@ -79,8 +79,8 @@ def zclip(losses: Numbers, norms: Numbers) -> Numbers:
             entering = np.where(score > ZCLIP_LIMIT, clipped, norm)
             mean = ZCLIP_MEMORY * mean + (1 - ZCLIP_MEMORY) * entering
             variance = ZCLIP_MEMORY * variance + (1 - ZCLIP_MEMORY) * (entering - mean) ** 2
-            found[..., step] = np.where(np.isfinite(norm) & ~np.isnan(score), score, np.inf)
-    return found
+            scores[..., step] = np.where(np.isfinite(norm) & ~np.isnan(score), score, np.inf)
+    return scores
 
 
 # Scores of as many runs are kept, by any rule.
@@ -96,17 +96,18 @@ class Rule:
     label: str
 
     def score(self, losses: Numbers, norms: Numbers) -> Numbers:
-        """Of every run. They are kept: all readings of a claim, and those without one seed, ask for the same runs."""
+        """The scores of every run. They are kept: all readings of a claim, and those without one seed, ask for the same
+        runs."""
         if losses.ndim > 1:
-            return np.array([self.score(*each) for each in zip(losses, norms, strict=True)])
-        return _kept(self.scores, *(np.asarray(each, dtype=np.float64).tobytes() for each in (losses, norms)))
+            return np.array([self.score(*run) for run in zip(losses, norms, strict=True)])
+        return _kept(self.scores, *(np.asarray(series, dtype=np.float64).tobytes() for series in (losses, norms)))
 
 
 @lru_cache(maxsize=KEPT)
 def _kept(scores: Scores, losses: bytes, norms: bytes) -> Numbers:
-    found = scores(np.frombuffer(losses), np.frombuffer(norms))
-    found.flags.writeable = False
-    return found
+    values = scores(np.frombuffer(losses), np.frombuffer(norms))
+    values.flags.writeable = False
+    return values
 
 
 RULES: dict[Detector, Rule] = {

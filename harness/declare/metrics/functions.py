@@ -26,7 +26,7 @@ Fields = ParamSpec("Fields")
 
 
 class Facts(TypedDict, total=False):
-    """What Observed says of a metric under the same names; where its fields decide, a function of the metric says it.
+    """Facts of a metric, by the names that they have in Observed; one that its fields decide is a function of the metric.
 
     check: returns the metric, or raises ValueError for fields that contradict each other.
     """
@@ -51,14 +51,14 @@ class Facts(TypedDict, total=False):
 def metric(
     **facts: Unpack[Facts],
 ) -> Callable[[Callable[Concatenate[Trials, Numbers, Fields], Numbers]], Callable[Fields, Any]]:
-    """Of a number: the function returns it under every weighting of the seeds, [R]."""
+    """Makes a metric of a function that returns a number under every weighting of the seeds, [R]."""
     return lambda function: _made(function, Observed, facts)
 
 
 def share_of_runs(
     **facts: Unpack[Facts],
 ) -> Callable[[Callable[Concatenate[Trials, Fields], tuple[int, int]]], Callable[Fields, Any]]:
-    """Of a share of runs, with an exact interval: the function returns successes and runs."""
+    """Makes a metric, a share of runs with an exact interval, of a function that returns successes and runs."""
     return lambda function: _made(function, ShareOfRuns, facts)
 
 
@@ -67,12 +67,12 @@ def _made(function: Callable[..., Any], base: type[Observed], facts: Facts) -> t
     fields = [*inspect.signature(function).parameters.values()][table:]
 
     def worked_out(self: Observed, *table: Any) -> Any:
-        return function(*table, **{each.name: getattr(self, each.name) for each in fields})
+        return function(*table, **{field.name: getattr(self, field.name) for field in fields})
 
     name = function.__name__
     content: dict[str, Any] = {"__module__": function.__module__, "__doc__": function.__doc__, "kind": name}
-    content["__annotations__"] = {"kind": Literal[name], **{each.name: each.annotation for each in fields}}
-    content |= {each.name: each.default for each in fields if each.default is not each.empty}
+    content["__annotations__"] = {"kind": Literal[name], **{field.name: field.annotation for field in fields}}
+    content |= {field.name: field.default for field in fields if field.default is not field.empty}
     for fact, said in facts.items():
         content |= _said(fact, said)
     made: type[Observed] = new_class(name, (base,), exec_body=lambda body: body.update(content | {estimator: worked_out}))

@@ -1,4 +1,4 @@
-"""What the hardware took."""
+"""Metrics of what a run takes of the hardware."""
 
 import json
 from collections.abc import Sequence
@@ -40,12 +40,12 @@ def ratio(arm: str, reference: str, column: str, trials: Trials, weights: Number
 
 def of_one_device(arms: Sequence[str], column: str, trials: Trials) -> list[Numbers]:
     """A number of every seed of each arm, [S]. Raises NotEstimableError where it was not measured, or on several devices."""
-    found = [trials.values(arm, trials.only_factor(arm), column)[0].astype(np.float64) for arm in arms]
-    if not all(np.isfinite(each).all() for each in found):
+    numbers = [trials.values(arm, trials.only_factor(arm), column)[0].astype(np.float64) for arm in arms]
+    if not all(np.isfinite(values).all() for values in numbers):
         names = " and ".join(map(trials.arm_name, arms))
         raise NotEstimableError("invalid", f"{in_words(column)} of {names} were not measured, which takes trials trained alone")
     environments = (trials.values(arm, trials.only_factor(arm), "environment").ravel() for arm in arms)
     devices = {json.loads(environment)["device"] for of_arm in environments for environment in of_arm}
     if len(devices) > 1:
         raise NotEstimableError("invalid", f"the arms were trained on different devices ({', '.join(sorted(devices))})")
-    return found
+    return numbers

@@ -39,7 +39,7 @@ class _LossOfArm(Observed):
 
     @property
     def column(self) -> str:
-        """What is read of the trials."""
+        """The column of the trials that is read."""
         return self.of or "test_loss"
 
     @property
@@ -148,8 +148,8 @@ class LossAt(_LossOfArm):
         grid, x = np.log2(trials.grid(self.arm, self.over)), np.log2(values)
         outside = (x < grid[0] - SAME_VALUE) | (x > grid[-1] + SAME_VALUE)
         columns = trials.losses(self.arm, self.over, self.column).T
-        found = np.stack([np.interp(x, grid, column) for column in columns], axis=1)
-        return np.where(outside[:, None], np.nan, found)
+        losses = np.stack([np.interp(x, grid, column) for column in columns], axis=1)
+        return np.where(outside[:, None], np.nan, losses)
 
 
 class LossAfter(Observed):

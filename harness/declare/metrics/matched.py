@@ -1,4 +1,4 @@
-"""What runs have come to where they have come equally far: not at equal steps, which one of them may use better."""
+"""A metric that reads runs where they have come equally far: not at equal steps, which one of them may use better."""
 
 from typing import ClassVar, Literal
 
@@ -65,7 +65,7 @@ class Matched(Observed):
         read_at, values = self._points(self.of, place, trials)
         sign = 1 if self.where.endswith("_accuracy") else -1
         at = [_first(own, sign * curve, sign * self.level) for own, curve in zip(steps, reached, strict=True)]
-        found = np.array([np.interp(step, own, curve) for step, own, curve in zip(at, read_at, values, strict=True)])
+        readings = np.array([np.interp(step, own, curve) for step, own, curve in zip(at, read_at, values, strict=True)])
         if (share := np.isfinite(at).mean()) < LEAST_SHARE:
             raise NotEstimableError(
                 "open",
@@ -73,7 +73,7 @@ class Matched(Observed):
                 f" fewer than {LEAST_SHARE:.0%}",
                 "longer runs or a level that is easier to reach would settle it",
             )
-        return seed_mean(np.where(np.isfinite(at), found, np.nan), weights)
+        return seed_mean(np.where(np.isfinite(at), readings, np.nan), weights)
 
     def _place(self, trials: Trials) -> int:
         if self.value is not None:
@@ -82,7 +82,7 @@ class Matched(Observed):
 
     def _points(self, curve: str, place: int, trials: Trials) -> tuple[Numbers, Numbers]:
         """Steps and values of every seed, [S, points] each."""
-        steps, values = (stacked(kept(self.arm, self.over, each, trials)[place][None])[0] for each in (STEPS_OF[curve], curve))
+        steps, values = (stacked(kept(self.arm, self.over, name, trials)[place][None])[0] for name in (STEPS_OF[curve], curve))
         return steps, values
 
 

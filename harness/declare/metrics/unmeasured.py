@@ -1,4 +1,4 @@
-"""What has no number: what is not observed yet, and metrics that Folklore no longer has."""
+"""Observables without a number: those that are not observed yet, and metrics that Folklore no longer has."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal

@@ -161,8 +161,8 @@ def _flags(censored: Flags | None, log_steps: Numbers) -> Flags:
 
 
 class _Means(NamedTuple):
-    """What least squares needs to know of the runs. log_batch [D]; mean [R, D] at a batch size, 0 without weight; share of
-    the weight [R, D]."""
+    """The sums over runs that least squares needs. log_batch [D]; mean [R, D] at a batch size, 0 without weight; share of the
+    weight [R, D]."""
 
     log_batch: Numbers
     mean: Numbers

@@ -1,4 +1,4 @@
-"""What LR range tests suggest: published rules, each with the reasons for which it says nothing.
+"""The LRs that range tests suggest, by published rules, each with the reasons for which it says nothing.
 
 A range test trains while the LR rises exponentially. It yields two curves, [N] each: `lr`, positive and rising, and `loss`,
 the raw training loss of each step in nats, nan or inf where training broke down. loss[i] belongs to the batch of step i
@@ -169,12 +169,12 @@ def steepest_centred(lr: Curve, loss: Curve) -> Pick:
     """
     _check(lr, loss)
     broken = _first(~np.isfinite(loss))
-    seen = loss[:broken]
+    losses = loss[:broken]
     half = max(LEAST_HALF_WINDOW, round(WINDOW_DECADES * np.log(10.0) / 2 / float(np.log(lr[1] / lr[0])))) if len(lr) > 1 else 1
     width = 2 * half + 1
-    if len(seen) < max(width + 1, FEWEST_POINTS):
-        return NoSuggestion(f"only {len(seen)} steps before the loss breaks down, too few for a window of {width}")
-    windows = np.lib.stride_tricks.sliding_window_view(seen, width)
+    if len(losses) < max(width + 1, FEWEST_POINTS):
+        return NoSuggestion(f"only {len(losses)} steps before the loss breaks down, too few for a window of {width}")
+    windows = np.lib.stride_tricks.sliding_window_view(losses, width)
     mean = windows.mean(axis=1)
     lowest = int(mean.argmin())
     if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _first_deviation(loss):
@@ -227,7 +227,7 @@ def cut(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) ->
 
 
 def suggest(rule: str, lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) -> Pick:
-    """What a rule of RULES reads off a range test whose losses are smoothed with `beta`."""
+    """The LR that a rule of RULES reads off a range test whose losses are smoothed with `beta`, or why it reads none."""
     return RULES[rule](lr, loss, beta, delag)
 
 
@@ -257,8 +257,8 @@ def _tenth_of(whole: Rule) -> Rule:
     """A tenth of what another rule picks."""
 
     def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
-        found = whole(lr, loss, beta, delag)
-        return Suggestion(found.lr / 10) if isinstance(found, Suggestion) else found
+        outcome = whole(lr, loss, beta, delag)
+        return Suggestion(outcome.lr / 10) if isinstance(outcome, Suggestion) else outcome
 
     return pick
 
@@ -364,7 +364,7 @@ RULES: dict[str, Rule] = {
     "slide": _of_the_cut(_slide),
 }
 
-# What each reads, for who has to choose between them. The smoothed loss is meant unless the raw one is named.
+# The meaning of each, for a choice between them. The smoothed loss is meant unless the raw one is named.
 MEANINGS = {
     "divergence": "the loss is four times its lowest",
     "tenth_of_divergence": "a tenth of that, the usual advice",

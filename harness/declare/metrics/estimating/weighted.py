@@ -1,4 +1,4 @@
-"""What estimators share: means over weighted seeds, and the tuned value of an arm."""
+"""Functions that estimators share: means over weighted seeds, and the tuned value of an arm."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -71,8 +71,8 @@ def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) 
 
 
 def _starts(arm: str, over: str, trials: Trials) -> Numbers:
-    """Loss at initialization of each seed, [S]: of its runs that do not diverge, if there are any. What a diverged run counts
-    with can be chosen otherwise (judge/robustness.py), and where all runs start cannot."""
+    """Loss at initialization of each seed, [S]: of its runs that do not diverge, if there are any. The loss that a diverged run
+    counts with can be chosen otherwise (judge/robustness.py), that at which all runs start cannot."""
     start, ended = _initial(arm, over, trials), ~trials.diverged(arm, over)
     counted = ended | ~ended.any(axis=0)
     return np.asarray((start * counted).sum(axis=0) / counted.sum(axis=0))
@@ -141,23 +141,23 @@ def seed_mean(values_RS: Numbers, weights_RS: Numbers) -> Numbers:
 def kept(arm: str, over: str, curve: str, trials: Trials) -> NDArray[Any]:
     """A curve of each run of an arm, [G, S]. Raises NotEstimableError where one has none: the study did not ask for it, or its
     trials are older than the curve."""
-    found = trials.values(arm, over, f"curve_{curve}")
-    if any(each is None or not len(each) for each in found.ravel()):
+    curves = trials.values(arm, over, f"curve_{curve}")
+    if any(points is None or not len(points) for points in curves.ravel()):
         what, name = in_words(curve.removeprefix("probe_").removeprefix("layer_")), trials.arm_name(arm)
-        setting = next((each for each in settings_of(curve) if not _configuration(arm, over, trials).sets(each)), None)
+        setting = next((setting for setting in settings_of(curve) if not _configuration(arm, over, trials).sets(setting)), None)
         if setting is not None:
             raise NotEstimableError("invalid", f"{what} was not measured in {name}", f"the study has to set {setting}")
         raise NotEstimableError("invalid", f"{name} was trained before its {what} was kept", "train it again")
-    return found
+    return curves
 
 
 def settings_of(*curves: str) -> tuple[str, ...]:
-    """What a study has to set so that its runs keep these curves."""
+    """The fields that a study has to set so that its runs keep these curves."""
     return tuple(dict.fromkeys(setting for curve in curves if (setting := SETTING_OF[curve])))
 
 
 def training_of(arm: str, over: str, trials: Trials) -> Training:
-    """What an arm trains: steps and batch size do not depend on the value of the factor."""
+    """The training of an arm: steps and batch size do not depend on the value of the factor."""
     return _configuration(arm, over, trials).training
 
 
@@ -166,7 +166,7 @@ def _configuration(arm: str, over: str, trials: Trials) -> Configuration:
 
 
 def stacked(values: NDArray[Any]) -> Numbers:
-    """Curves of equal length in a trials's column [G, S] as one array [G, S, points]."""
+    """Curves of equal length in a column of trials [G, S] as one array [G, S, points]."""
     return np.array([[np.asarray(curve, dtype=np.float64) for curve in row] for row in values])
 
 
