@@ -1,4 +1,4 @@
-"""What do the parts of Adam do: bias correction, epsilon, the second moment and its memory?"""
+"""A study of the parts of Adam: bias correction, epsilon, the second moment and its memory."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -74,7 +74,11 @@ study.cluster(
     "many GPUs, hours: a 115M-parameter byte-level model on web text",
     CLUSTER_GPT | dict(batch_size=64, precision="bf16", evaluation_examples=512, final_examples=2048),
     arm_settings={OUTLIER: {"steps": 10_000}, LONG: {"batch_size": 64}}
-    | {tokens_arm(size, each): {"batch_size": 2 * size, "steps": SEQUENCES // size} for size in BATCHES for each in HALF_LIVES},
+    | {
+        tokens_arm(size, half_life): {"batch_size": 2 * size, "steps": SEQUENCES // size}
+        for size in BATCHES
+        for half_life in HALF_LIVES
+    },
     arm_factors={OUTLIER: lr_grid(-12, -9), LONG: lr_grid(-12, -4), TOKENS: lr_grid(-12, -9, per_octave=2)},
     seeds=6,
 )
@@ -167,7 +171,7 @@ def beta2_adds(octaves: int, first: float = 0.5, last: float = 1.0) -> LossGap:
 
 
 def spikes(arm: str, octaves: int) -> Observed:
-    """In 1,000 steps of the second half."""
+    """Spikes in 1,000 steps of the second half."""
     return Curve(arm=arm, of="train_loss_spikes", value=2.0 ** (BEST_LOG2_LR + octaves), first=0.5) * 1000
 
 

@@ -9,7 +9,7 @@ from ..harness.declare.metrics import *
 from ..harness.declare.own_address import comparable
 from .criteria import exceeds
 
-# What `compare` trains with where it is told nothing: no warmup, no decay, no regularizer that nobody asked for.
+# The settings of `compare` unless it is told others: no warmup, no decay, no regularizer that nobody asked for.
 PLAIN_TRAINING = {
     "optimizer": "adamw",
     "schedule": "constant",
@@ -110,7 +110,7 @@ class Question:
 
     @property
     def size(self) -> str:
-        """What matters, in words."""
+        """The least difference that matters, in words."""
         size = f"{100 * self.by:.3g}"
         return f"{size} point{'s' * (size != '1')}" if self.is_error else f"{size}% of the loss reduction"
 

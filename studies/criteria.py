@@ -1,4 +1,4 @@
-"""What decides on a claim: criteria by the region that they claim, what is reported beside them, and gaps of losses."""
+"""Criteria by the region that they claim, observations reported beside them, and gaps of losses."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **optio
 
 
 def predicted(value: float, source: str, spread: float | None = None, scales: tuple[str, ...] | None = None) -> Expected:
-    """What theory or a publication predicts for a criterion. spread: between seeds, as a pilot had it."""
+    """The prediction of theory or a publication for a criterion. spread: between seeds, as a pilot had it."""
     return Expected(value=value, source=source, spread=spread, scales=scales)
 
 
@@ -117,7 +117,7 @@ def criterion(claimed: Rule | None, refuted: Rule | None, observe: Any, name: st
 
 
 def reported(observe: Any, name: str = "", unit: str | None = None) -> Reported:
-    """What stands beside a claim's criteria and decides nothing."""
+    """An observation beside a claim's criteria, which decides nothing."""
     return Reported(name=name, observe=observe, unit=unit_of(observe) if unit is None else unit)
 
 

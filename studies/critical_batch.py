@@ -89,7 +89,7 @@ class Sweep:
 
     @property
     def curve(self) -> dict[str, Any]:
-        """What metrics fit: the steps to the target over the batch size."""
+        """The curve that metrics fit: the steps to the target over the batch size."""
         points = tuple((batch_size, self.arm(batch_size)) for batch_size in self.best_log2_lr)
         return {"points": points, "anchor": self.arm(self.anchor), "share": self.share}
 
@@ -249,7 +249,7 @@ CRITICAL_SIZE = "the critical batch size is {estimate}"
 
 
 def past_critical(most: float, **options: Any) -> Iterator[Part]:
-    """What one doubling, fixed beforehand, saves past the critical size B_crit; two claims expect it in different regions.
+    """The saving of one doubling, fixed beforehand, past the critical size B_crit; two claims expect it in different regions.
 
     With b = B / B_crit theory predicts a gain of (1 + b) / (1/2 + b): 4/3 at B_crit, 6/5 at twice that, 10/9 at four times.
     """
@@ -341,7 +341,7 @@ def in_range() -> Iterator[Part]:
 
 @study.claim("crit.small_batch_slow")
 def far_below_critical() -> Iterator[Part]:
-    """What doubling saves at the smallest batch size of a scale, which lies at a quarter of the critical size or below."""
+    """The saving of doubling the smallest batch size of a scale, which lies at a quarter of the critical size or below."""
     for sweep, size, at_scales in (
         (MLP, 4, None),
         (NOISY, 8, None),

@@ -208,8 +208,8 @@ study.cluster(
 
 def scales_of(arm: str) -> tuple[str, ...] | None:
     """Where an arm is judged; none: everywhere."""
-    found = study.arms[arm].scales
-    return found and tuple(scale for scale in found if scale != "smoke")
+    scales = study.arms[arm].scales
+    return scales and tuple(scale for scale in scales if scale != "smoke")
 
 
 def against_cosine(

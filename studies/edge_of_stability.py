@@ -1,4 +1,4 @@
-"""What does curvature say about the learning rate, and the learning rate about curvature?"""
+"""A study of what curvature says about the learning rate, and the learning rate about curvature."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -58,7 +58,7 @@ class Run(NamedTuple):
     limit: float = 2.0
 
     def edge(self, metric: Any, of: str, **options: Any) -> Any:
-        """What it does at the edge. metric: of its sharpness relative to the limit, or of its loss."""
+        """A metric of it at the edge. metric: of its sharpness relative to the limit, or of its loss."""
         preconditioned = "preconditioned_sharpness" in self.settings
         return metric(arm=self.arm, limit=self.limit, preconditioned=preconditioned, of=of, **options)
 

@@ -21,7 +21,7 @@ study = Draft(
 
 EMBEDDING = "embedding.token.weight"
 PLAIN = study.arm("plain", "plain Adam")
-# What is said to help if rare rows move too far, one at a time.
+# Remedies that are said to help if rare rows move too far, one at a time.
 REMEDIES = (
     study.arm("epsilon", "epsilon 1e-4", epsilon=1e-4),
     study.arm("slow", "embedding LR x0.3", scaled_parameter=EMBEDDING, scaled_lr=0.3),

@@ -50,8 +50,8 @@ SLOW = ("small", "adapters", "layers")
 
 
 class Panel(NamedTuple):
-    """What is learnt. where: how sentences begin. level: accuracy on the new task, or loss in nats, at which remedies are
-    compared that learn more slowly. old: what is read first, of texts. left_out: remedies that are not tried."""
+    """Tasks that are learnt. where: how sentences begin. level: accuracy on the new task, or loss in nats, at which remedies
+    are compared that learn more slowly. old: the text that is read first. left_out: remedies that are not tried."""
 
     name: str
     title: str
@@ -104,7 +104,7 @@ for panel in PANELS:
     for name, remedy in REMEDIES.items():
         if name in panel.left_out:
             continue
-        # What is compared at equal learning is evaluated on the way.
+        # Runs that are compared at equal learning are evaluated on the way.
         compared = ("none", "ewc", *SLOW, *["replay"] * (panel in TEXTS))
         often = {"evaluations": 60} if name in compared else {}
         order = {"task_order": "joint"} if name == "joint" else {}
@@ -115,7 +115,7 @@ for panel in PANELS:
 study.smoke(arm_settings={tuple(study.arms): {"steps": 10, "evaluations": 10}})
 study.laptop(
     "about five minutes of training",
-    # What is kept where the new task is learnt as well varies by 14 points between seeds.
+    # The accuracy that is kept where the new task is learnt as well varies by 14 points between seeds.
     arm_seeds={
         f"{panel}_{arm}": 16
         for panel in ("mnist_task", "mnist_domain", "digits_domain", "digits_task")
@@ -237,7 +237,8 @@ def ewc_recovers() -> Iterator[Part]:
 
 
 def keeps_more(remedy: str, panels: list[Panel], than: str = "") -> Iterator[Part]:
-    """Than plain fine-tuning, where the new task is learnt as well. than: another remedy that it is set against, too."""
+    """How much more it keeps than plain fine-tuning, where the new task is learnt as well. than: another remedy that it is set
+    against, too."""
     words = REMEDIES[remedy].words
     where_learnt = "old task where the new one is learnt as well"
     for panel in panels:

@@ -176,7 +176,7 @@ def at_one_lr(level: float | None) -> tuple[Observed, Observed]:
 
 
 def over_basins(**options: Any) -> tuple[Observed, Observed]:
-    """Of LRs that cannot be told from the best: over the batches' 15 epochs."""
+    """The sharpness of LRs that cannot be told from the best: over the batches' 15 epochs."""
     large, small = (basin_sharpness(arm=arm, **options) for arm in ("large_epochs", "small"))
     return large, small
 

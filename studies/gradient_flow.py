@@ -171,19 +171,19 @@ def moved(arm: str) -> Curve:
 
 
 def growth(kind: str) -> Any:
-    """Of the first layer's gradient over the last one's, by layer."""
+    """The growth, by layer, of the first layer's gradient over the last one's."""
     return growth_factor(
         points=tuple((depth, Curve(arm=f"{kind}_start_{depth}", **FIRST_OVER_LAST, last=0.5)) for depth in DEPTHS)
     )
 
 
 def lost(arm: str, healthy: str) -> LossGap:
-    """As a share of a healthy network's loss reduction."""
+    """The loss of an arm against a healthy network, as a share of that one's loss reduction."""
     return loss_gap(arm, healthy, FinalLoss, best_of=(healthy,))
 
 
 def gained(arm: str, *best_of: str) -> LossGap:
-    """What training the first half of the layers gains."""
+    """The gain of training the first half of the layers."""
     return loss_gap(f"{arm}_frozen", arm, FinalLoss, best_of=best_of)
 
 

@@ -23,7 +23,7 @@ study = Draft(
 
 # Arms of a batch size and an LR. Of a ratio of the two that is kept constant there are three lines, an octave of the LR apart.
 
-# What a line keeps constant -> batch size -> log2 of the LR on the middle line.
+# The constant of a line -> batch size -> log2 of the LR on the middle line.
 ROOT = "LR over the root of the batch"
 LINES = {
     "LR over batch": {4: -8, 16: -6, 64: -4},
@@ -172,7 +172,7 @@ study.claim(
     right={"supported": "linear", "refuted": "not always"},
 )
 
-# What is shared out over arms -> its words and its least spread: 5% of an eigenvalue, a hundredth of a nat.
+# Quantity that is shared out over arms -> its words and its least spread: 5% of an eigenvalue, a hundredth of a nat.
 WORDS: dict[Any, str] = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
 SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
 

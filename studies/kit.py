@@ -86,7 +86,7 @@ LADDER = tuple(rung.scale for rung in RUNGS)
 
 
 def ladder_draft(module: str, **options: Any) -> Draft:
-    """Of a study over the rungs, with long warmup and five seeds. options: of the study, in place of these too."""
+    """A draft of a study over the rungs, with long warmup and five seeds. options: of the study, in place of these too."""
     usual: dict[str, Any] = dict(version=1, factors=lr_grid(-7, -5, per_octave=2), seeds=5, ladder=LADDER)
     return Draft(module, LONG_WARMUP, **usual | options)
 

@@ -118,9 +118,9 @@ study.smoke(
 )
 study.laptop(
     "four to five minutes of training on six workloads",
-    # What the picks' losses are read of. A CNN's loss at the steepest point varies by tens of percent, and some of its range
-    # tests cannot be read. In 98 of 100 redraws from version 3 these seeds decide finder.head_to_head as its 44 of the CNNs
-    # did.
+    # The seeds on which the picks' losses are read. A CNN's loss at the steepest point varies by tens of percent, and some of
+    # its range tests cannot be read. In 98 of 100 redraws from version 3 these seeds decide finder.head_to_head as its 44 of
+    # the CNNs did.
     arm_seeds={(setup.name, setup.ramp(300)): 32 if setup in CNNS else 20 for setup in SETUPS},
 )
 

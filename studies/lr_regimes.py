@@ -288,10 +288,10 @@ def bend(setup: Setup, third: int, variant: str = "") -> LossGap:
 @claim("lr.phases")
 def phases() -> Iterator[Part]:
     for setup in SETUPS:
-        left = setup.share_of_fall(setup.train_loss(0.15), setup.train_loss(THIRDS[-1]))
+        remainder = setup.share_of_fall(setup.train_loss(0.15), setup.train_loss(THIRDS[-1]))
         name = "share of the loss reduction that is left a tenth of the run after warmup"
         says = f"A tenth of the run after warmup, {{estimate}} of the loss reduction of the {setup} is left"
-        yield at_most(0.5, left, name, says, refuted=0.7, clause="a", unit="share")
+        yield at_most(0.5, remainder, name, says, refuted=0.7, clause="a", unit="share")
         for third, clause, one, other, by in ((0, "b", "first", "second", 0.01), (1, "c", "second", "last", 0.005)):
             thirds = f"from the {one} third to the {other}"
             name = f"bend of the training loss from the {one} third after warmup to the {other}"

@@ -1,4 +1,4 @@
-"""What takes memory in training, and how do accumulation and recomputation change it?"""
+"""A study of memory in training: what takes it, and how accumulation and recomputation change it."""
 
 from collections.abc import Iterator
 from functools import partial

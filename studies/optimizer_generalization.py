@@ -220,8 +220,8 @@ def adam_fits_as_well_and_generalizes_worse() -> Iterator[Part]:
         )
     for arm in ("mnist_50_adam", *REMEDIES):
         adam, sgd = (
-            LossAt(arm=each, value=fit_lr("mnist_50", name), of="test_error")
-            for each, name in ((arm, "Adam"), ("mnist_50_sgd", "SGD"))
+            LossAt(arm=own_arm, value=fit_lr("mnist_50", name), of="test_error")
+            for own_arm, name in ((arm, "Adam"), ("mnist_50_sgd", "SGD"))
         )
         yield reported(adam - sgd, f"test error at the end minus that of SGD, 50 images of MNIST: {study.arms[arm].label}")
 

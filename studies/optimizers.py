@@ -1,4 +1,4 @@
-"""What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?"""
+"""A study of what Lion, Sophia, LARS and LAMB gain over AdamW and SGD."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -104,7 +104,7 @@ study.smoke(
 )
 study.laptop(
     "about five minutes of training",
-    # Those of version 2 that were the best, within 5% of it, or next to these.
+    # LRs of version 2 that were the best, within 5% of it, or next to these.
     arm_factors={
         "adamw_8": lr_grid(-10, -4),
         "adamw_64": lr_grid(-8, -2),

@@ -19,7 +19,7 @@ study = Draft(
     answer=("decay.plateau_rule", "decay.raise_lr"),
 )
 MLP = DIGITS_MLP | dict(optimizer="sgd", batch_size=32, weight_decay=0.0, steps=900)
-# What the switch multiplies the LR by.
+# The factor by which the switch multiplies the LR.
 SWITCHES = {"stay": 1.0, "tenth": 0.1, "twice": 2.0, "ten_times": 10.0}
 
 

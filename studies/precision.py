@@ -1,4 +1,4 @@
-"""What do 16-bit and 8-bit numbers do to training, and what fixes it?"""
+"""A study of 16-bit and 8-bit numbers: what they do to training, and what fixes it."""
 
 from collections.abc import Iterator
 from functools import partial

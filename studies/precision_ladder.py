@@ -1,4 +1,4 @@
-"""What do BF16 weights and FP8 cost as models grow?"""
+"""A study of the costs of BF16 weights and FP8 as models grow."""
 
 from .kit import *
 

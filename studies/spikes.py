@@ -1,4 +1,4 @@
-"""What makes a loss spike, what warns of it, and what repairs it?"""
+"""A study of what makes a loss spike, what warns of it, and what repairs it."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -73,7 +73,7 @@ for panel, name in WORKLOADS.items():
     study.arm(f"{name}_ramp", "rising LR", panel, SETTINGS[panel] | RAMP, factors=RAMP_TO)
     rising = SETTINGS[panel] | RAMP | {"ramp_start": 1e-2}
     study.arm(f"{name}_rising", "LR rising to the best one", panel, rising, factors=peak_lrs(LRS[panel]))
-# Nothing is wrong with a gradient of once its size, and it is gone back all the same.
+# A gradient of once its size is sound, and the run goes back all the same.
 SOUND_BACK = {"fault": "gradient", "fault_size": 1.0, "remedy": "roll_back"}
 study.arm("gpt_clean_back", "no fault, gone back", GPT, SETTINGS[GPT] | SOUND_BACK | made_up({}), factors=peak_lrs(LRS[GPT]))
 # With full batches no batch can be to blame; where labels are noisy the gradient does not vanish before the LR is high.
@@ -86,7 +86,7 @@ NATURAL = {
     "MLP of six layers, AdamW, LR 4 times the best": ("deep", -7, 6),
 }
 WHOLE = dict(schedule="constant", beta2=0.999, steps=2 * STEPS, curve_points=2 * STEPS)
-# What goes on half-way: from the same state with other batches, from the other with the same ones.
+# Runs that go on half-way: from the same state with other batches, from the other with the same ones.
 HALF = dict(schedule="constant", beta2=0.999, warmup_fraction=0.0, start_fraction=0.5, start_state="optimizer")
 
 for panel, (name, exponent, depth) in NATURAL.items():
@@ -127,13 +127,13 @@ study.cluster(
 
 
 def damage(workload: str, fault: str) -> LossGap:
-    """What a fault costs at the end; clipped runs are compared with clipped ones."""
+    """The cost of a fault at the end; clipped runs are compared with clipped ones."""
     clean = "clean_clip" if fault.endswith("_clip") else "clean"
     return loss_gap(f"{workload}_{fault}", f"{workload}_{clean}", FinalLoss)
 
 
 def undone(fault: str, remedy: str) -> Share:
-    """Of what a fault costs the GPT."""
+    """The share that a remedy undoes of a fault's cost to the GPT."""
     whole = damage("gpt", fault)
     return Share(part=whole - damage("gpt", fault + remedy), whole=whole, whole_at_least=0.005)
 
@@ -213,8 +213,8 @@ def rule_finds() -> Iterator[Part]:
     yield reported(alarms("gpt_ramp", "loss_ratio", "before_explosion"), f"{share} in the 50 steps before an explosion, {GPT}")
     for panel, workload in WORKLOADS.items():
         if panel != GPT:
-            found = alarms(f"{workload}_clean", "loss_ratio", "elsewhere")
-            yield reported(found, f"{share} without a fault, {panel}, whose loss is near zero")
+            false_alarms = alarms(f"{workload}_clean", "loss_ratio", "elsewhere")
+            yield reported(false_alarms, f"{share} without a fault, {panel}, whose loss is near zero")
         limit = alarm_limit(sound=f"{workload}_clean", rule="loss_ratio")
         yield reported(limit, f"limit that gives one alarm in 1,000 sound steps, {panel}")
 
@@ -226,12 +226,12 @@ DETECTORS: dict[Any, str] = {
     "deviations": "OLMo's deviations of loss or norm",
     "zclip": "ZClip's deviations of the gradient norm",
 }
-# What is looked for: words, and where an alarm is right.
+# Causes that are looked for: words, and where an alarm is right.
 SOUGHT = {"weights": ("noise on the weights", "at_fault"), "ramp": ("an explosion", "before_explosion")}
 
 
 def sought(workload: str, run: str, rule: str, **fields: Any) -> dict[str, Any]:
-    """What is looked for by a detector whose limit gives one alarm in 1,000 steps of sound runs."""
+    """Fields of a metric that looks for a cause by a detector whose limit gives one alarm in 1,000 steps of sound runs."""
     return {"arm": f"{workload}_{run}", "sound": f"{workload}_clean", "rule": rule, "where": SOUGHT[run][1], **fields}
 
 

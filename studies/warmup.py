@@ -1,4 +1,4 @@
-"""What does a linear ramp to the peak learning rate gain?"""
+"""A study of linear warmup: what a ramp to the peak learning rate gains."""
 
 from .kit import *
 from .metrics.warmup import cure_rate, lr_sensitivity

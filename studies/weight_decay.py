@@ -1,4 +1,4 @@
-"""What does weight decay do to the weights, and how does it differ from L2 regularization?"""
+"""A study of weight decay: what it does to the weights, and how it differs from L2 regularization."""
 
 from collections.abc import Iterator
 from typing import Any

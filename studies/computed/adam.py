@@ -96,7 +96,7 @@ def small_gradients() -> Worked:
 
 
 def outlier() -> Worked:
-    """What one gradient of 1,000 among gradients of 1 does to Adam's steps, at a β2 of 0.999; kick_095: at 0.95."""
+    """The effect of one gradient of 1,000 among gradients of 1 on Adam's steps, at a β2 of 0.999; kick_095: at 0.95."""
     runs = {beta2: _after_an_outlier(beta2) for beta2 in AFTER}
     largest = {beta2: (steps[:, -1], moments[:, -1]) for beta2, (steps, moments) in runs.items()}
     curves = tuple(Curve(f"β2 = {beta2:g}", np.arange(1.0, len(steps) + 1), steps) for beta2, (steps, _) in largest.items())
@@ -148,8 +148,8 @@ def _recovery(steps: Numbers) -> int:
 
 def _last(where: NDArray[np.bool_]) -> int:
     """The last step, from 1, at which something is so; 0 if it never is."""
-    found = np.flatnonzero(where)
-    return int(found[-1]) + 1 if len(found) else 0
+    steps = np.flatnonzero(where)
+    return int(steps[-1]) + 1 if len(steps) else 0
 
 
 def _kick(steps: Numbers, moments: Numbers) -> float:
@@ -171,7 +171,9 @@ def beside_rmsprop() -> Worked:
         "as it is": {},
     }
     moved = (other - noisy_bowl()[0]).norm()
-    apart = {name: float((end_on_the_bowl(optimizer="adam", **each) - other).norm() / moved) for name, each in adams.items()}
+    apart = {
+        name: float((end_on_the_bowl(optimizer="adam", **settings) - other).norm() / moved) for name, settings in adams.items()
+    }
     rows = tuple((name, f"{value:.1e}") for name, value in apart.items())
     table = Table(("Adam", "distance from RMSProp after 200 steps, of the way"), rows)
     return Worked({"distance": apart["without either"]}, tables=(table,))
@@ -190,7 +192,7 @@ def end_on_the_bowl(**settings: Any) -> torch.Tensor:
     training = Training.model_validate({**SETTINGS, "epsilon": 1e-6, "beta2": 0.99, "momentum": 0.0, **settings})
     weights, lr = start.clone().unsqueeze(0), torch.full((1, 1), 0.01, dtype=torch.float64)
     optimizer = make_optimizer([training], weights, torch.ones_like(start))
-    for step, each in enumerate(noise):
-        gradient = (curvature * weights[0] + each).unsqueeze(0)
+    for step, draw in enumerate(noise):
+        gradient = (curvature * weights[0] + draw).unsqueeze(0)
         optimizer.update(weights, gradient, lr, torch.full((1, 1), step, dtype=torch.float64))
     return weights[0]

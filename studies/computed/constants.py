@@ -69,7 +69,7 @@ def autocast() -> Worked:
     """Share of a small transformer's matrix products that FP16 autocast computes in 16 bits on the CPU: those of the forward
     pass, and those by which the same network's gradients are computed."""
     formats = autocast_products("cpu", torch.float16)
-    return Worked({which: sum(each.itemsize == 2 for each in found) / len(found) for which, found in formats.items()})
+    return Worked({which: sum(dtype.itemsize == 2 for dtype in dtypes) / len(dtypes) for which, dtypes in formats.items()})
 
 
 class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]

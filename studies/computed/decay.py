@@ -16,7 +16,7 @@ from .adam import end_on_the_bowl, noisy_bowl
 from .small_gpt import engine
 
 DECAY = 1e-3
-# Of training before the step that is compared. Weights that are all but zero have no share that they shrink by.
+# Steps of training before the one that is compared. Weights that are all but zero have no share that they shrink by.
 TRAINED, LEAST_WEIGHT = 150, 1e-2
 
 
@@ -37,8 +37,8 @@ def _distance(momentum: float) -> float:
 
 
 def shrinkage(seed: int, decay: float = DECAY) -> Worked:
-    """What share of each weight its decay takes off in one step over LR x decay: a small GPT after 150 steps, one more step
-    with decay less the same without.
+    """The share of each weight that its decay takes off in one step, over LR x decay: a small GPT after 150 steps, one more
+    step with decay less the same without.
 
     spread: standard deviation of these shares over their mean, decoupled. rank_correlation: Spearman's, of the shares that L2
     inside Adam takes off with the roots of second moments. weaker: share of the weights that L2 shrinks less than decoupled
@@ -66,7 +66,7 @@ def _trained(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
     pack.advance()
     inputs, targets = pack.procedure.batch(torch.from_numpy(pack.procedure.draw(1))[0])
     gradient = pack.procedure.gradient(inputs, targets)[1].double()
-    moments = {name: each.double() for name, each in pack.optimizer.state.items()}
+    moments = {name: moment.double() for name, moment in pack.optimizer.state.items()}
     return pack.network.flat_KP.detach().double(), gradient, pack.network.decays_P.double(), moments
 
 
@@ -78,8 +78,8 @@ def _shares_taken(seed: int, decay: float) -> dict[str, tuple[Numbers, Numbers]]
         settings: dict[str, Any] = {"optimizer": optimizer, "weight_decay": coefficient, "beta2": 0.99}
         weights = start.clone()
         chosen = make_optimizer([Training(**settings)], weights, decays)
-        for name, each in moments.items():
-            chosen.state[name].copy_(each)
+        for name, moment in moments.items():
+            chosen.state[name].copy_(moment)
         step = torch.full((1, 1), TRAINED, dtype=torch.float64)
         chosen.update(weights, gradient.clone(), torch.ones_like(step), step)
         return weights
@@ -87,14 +87,14 @@ def _shares_taken(seed: int, decay: float) -> dict[str, tuple[Numbers, Numbers]]
     root = moments["second"][0].sqrt()
     # An embedding of a symbol that was never seen has no second moment.
     chosen = (start.abs() > LEAST_WEIGHT)[0] & (decays > 0) & (root > 0)
-    found = {}
+    shares = {}
     for optimizer in ("adamw", "adam"):
         taken = (stepped(optimizer, 0.0) - stepped(optimizer, decay))[0] / start[0] / decay
-        found[optimizer] = (root[chosen].numpy(), taken[chosen].numpy())
-    return found
+        shares[optimizer] = (root[chosen].numpy(), taken[chosen].numpy())
+    return shares
 
 
 def _medians(root: Numbers, taken: Numbers) -> tuple[Numbers, Numbers]:
-    """Of 40 equal parts of the weights, by their second moments."""
+    """The medians of 40 equal parts of the weights, by their second moments."""
     parts = np.array_split(np.argsort(root), 40)
     return np.array([np.median(root[part]) for part in parts]), np.array([np.median(taken[part]) for part in parts])

@@ -45,24 +45,24 @@ def quadratic() -> Worked:
     above. best_lr: the fastest LR over 2 / (λmax + λmin); best_rate: what is left a step there, over (κ - 1) / (κ + 1); both of
     the condition number κ at which they are furthest off."""
     rates = np.linspace(0.5, 2.2, 3401)
-    left = {condition: contractions(rates, _spectrum(condition)) for condition in CONDITIONS}
-    best = {condition: rates[each.argmin()] * (1 + 1 / condition) / 2 for condition, each in left.items()}
-    least = {condition: each.min() * (condition + 1) / (condition - 1) for condition, each in left.items()}
+    errors = {condition: contractions(rates, _spectrum(condition)) for condition in CONDITIONS}
+    best = {condition: rates[error.argmin()] * (1 + 1 / condition) / 2 for condition, error in errors.items()}
+    least = {condition: error.min() * (condition + 1) / (condition - 1) for condition, error in errors.items()}
     converges = contractions(np.array(AROUND_TWO), _spectrum(16.0)) < 1
     rows = tuple(
         (
             f"{condition:g}",
-            f"{rates[each.argmin()]:.4f}",
+            f"{rates[error.argmin()]:.4f}",
             f"{2 / (1 + 1 / condition):.4f}",
-            f"{each.min():.4f}",
+            f"{error.min():.4f}",
             f"{(condition - 1) / (condition + 1):.4f}",
         )
-        for condition, each in left.items()
+        for condition, error in errors.items()
     )
     plot = Plot(
         "LR x λmax",
         "error left after a step",
-        tuple(Curve(f"κ = {condition:g}", rates, each) for condition, each in left.items()),
+        tuple(Curve(f"κ = {condition:g}", rates, error) for condition, error in errors.items()),
         log_x=False,
         log_y=False,
         levels=((1.0, "no progress"),),
@@ -80,7 +80,7 @@ def quadratic() -> Worked:
 
 
 def _furthest_from_1(values: Sequence[float]) -> float:
-    return float(max(values, key=lambda each: abs(each - 1)))
+    return float(max(values, key=lambda value: abs(value - 1)))
 
 
 def near_a_minimum() -> Worked:
@@ -88,7 +88,7 @@ def near_a_minimum() -> Worked:
     ones of the digits, L2 of 1e-2. Orders: ln(e(t+1) / e(t)) / ln(e(t) / e(t-1)) at the last errors above LEAST_ERROR.
     descent_rate: what gradient descent leaves of the error in a step, over (κ - 1) / (κ + 1)."""
     newton, descent, condition = _errors()
-    seen, shown = descent[descent > LEAST_ERROR], newton[newton > 1e-14]
+    errors, shown = descent[descent > LEAST_ERROR], newton[newton > 1e-14]
     curves = (
         Curve("Newton", np.arange(len(shown), dtype=float), shown, dots=True),
         Curve(f"gradient descent, κ = {condition:.0f}", np.arange(60.0), descent[:60]),
@@ -97,14 +97,14 @@ def near_a_minimum() -> Worked:
         {
             "newton_order": _order(newton),
             "descent_order": _order(descent),
-            "descent_rate": (seen[-1] / seen[-21]) ** (1 / 20) * (condition + 1) / (condition - 1),
+            "descent_rate": (errors[-1] / errors[-21]) ** (1 / 20) * (condition + 1) / (condition - 1),
         },
         plots=(Plot("step", "distance from the minimum", curves, log_x=False),),
     )
 
 
 def _errors() -> tuple[Numbers, Numbers, float]:
-    """Of Newton's method and of gradient descent, step by step, and the condition number."""
+    """The errors of Newton's method and of gradient descent, step by step, and the condition number."""
     inputs, labels = load("digits").splits["train"]  # type: ignore[attr-defined]
     chosen = labels < 2
     x = np.asarray(inputs, dtype=np.float64).reshape(len(labels), -1)[chosen]
@@ -121,7 +121,7 @@ def _errors() -> tuple[Numbers, Numbers, float]:
     for _ in range(30):
         path.append(path[-1] - np.linalg.solve(hessian(path[-1]), gradient(path[-1])))
     minimum = path[-1]
-    newton = np.array([np.linalg.norm(each - minimum) for each in path])
+    newton = np.array([np.linalg.norm(point - minimum) for point in path])
     values = np.linalg.eigvalsh(hessian(minimum))
     lr = 2 / (values[0] + values[-1])
     # Every weight as far off: eigenvectors of equal curvatures are a library's choice.

@@ -1,4 +1,4 @@
-"""What training holds in memory and what it computes, counted: one step at a time, on any machine.
+"""Counts what training holds in memory and what it computes: one step at a time, on any machine.
 
 Memory is counted as torch asks for it (train/allocations.py), and operations by torch's own counter. What is asked of
 gradients is asked of the engine's own procedures.
@@ -147,8 +147,8 @@ def depth() -> Worked:
         "one at every block": lambda depth: depth,
     }
     peaks = {name: np.array([float(_activations(depth, count(depth))) for depth in DEPTHS]) for name, count in segments.items()}
-    curves = tuple(Curve(name, np.array(DEPTHS, dtype=float), each / GB, dots=True) for name, each in peaks.items())
-    kept, root, every_block = (slope(DEPTHS, each) for each in peaks.values())
+    curves = tuple(Curve(name, np.array(DEPTHS, dtype=float), peak / GB, dots=True) for name, peak in peaks.items())
+    kept, root, every_block = (slope(DEPTHS, peak) for peak in peaks.values())
     return Worked(
         {"kept": kept, "root": root, "every_block": every_block}, plots=(Plot("blocks", "peak of activations (GB)", curves),)
     )
@@ -169,8 +169,8 @@ def large_operations(batch: int = 1, segments: int = 0, early_stop: bool = True)
 
 
 def recomputed_operations() -> Worked:
-    """What computing every block again adds to a step's operations, as a share of them, of a GPT of the document's size: all of
-    it, and as torch does it, which leaves out the last product of a block."""
+    """The operations that computing every block again adds to a step, as a share of its own, of a GPT of the document's size:
+    all of it, and as torch does it, which leaves out the last product of a block."""
     plain, blocks = large_operations(), int(str(LARGE["depth"]))
     whole = large_operations(segments=blocks, early_stop=False) / plain - 1
     in_torch = {count: large_operations(segments=count) / plain - 1 for count in (6, 16, blocks)}
@@ -192,7 +192,7 @@ def adam_state() -> Worked:
     """Bytes of the state of Adam, the engine's own in FP32, over those of FP32 weights and of BF16 weights."""
     weights = torch.zeros(1, 1000)
     optimizer = make_optimizer([Training(optimizer="adam")], weights, torch.ones(1000))
-    held = sum(each.untyped_storage().nbytes() for each in optimizer.state.values()) / weights.untyped_storage().nbytes()
+    held = sum(tensor.untyped_storage().nbytes() for tensor in optimizer.state.values()) / weights.untyped_storage().nbytes()
     return Worked({"over_fp32_weights": held, "over_bf16_weights": held * FLOAT_BYTES / torch.bfloat16.itemsize})
 
 
@@ -254,9 +254,9 @@ def _largest_batch(recompute: bool) -> int:
     workload = Workload.model_validate(MEDIUM)
     segments = best_segments(workload, LARGE_TOKENS, "fp32", MEDIUM_BATCH) if recompute else None
     subject = built_in(workload, LARGE_TOKENS, "fp32", segments)
-    found = budget(subject, MEDIUM_BATCH, "adam", GPU_BYTES, recompute).largest
-    assert found is not None, "a limit was given"
-    return found
+    largest = budget(subject, MEDIUM_BATCH, "adam", GPU_BYTES, recompute).largest
+    assert largest is not None, "a limit was given"
+    return largest
 
 
 @lru_cache(maxsize=16)
@@ -271,8 +271,8 @@ def _deepest(batch: int, recompute: bool) -> tuple[int, float]:
     def excess(depth: int) -> int:
         return total(step(depth), state_bytes(step(depth), "adam")) - GPU_BYTES
 
-    found = largest_that_fits(excess, WIDE_DEPTHS[batch], growth=2)
-    return found, step(found).activations / GPU_BYTES
+    deepest = largest_that_fits(excess, WIDE_DEPTHS[batch], growth=2)
+    return deepest, step(deepest).activations / GPU_BYTES
 
 
 def with_checkpoints() -> Worked:

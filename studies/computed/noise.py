@@ -1,4 +1,4 @@
-"""What the batch size does to a step, counted: the variance of its gradient, its operations, its memory.
+"""Counts what the batch size does to a step: the variance of its gradient, its operations, its memory.
 
 Gradients are the engine's own, at weights that stand still, of batches as its samplings draw them; operations and memory are
 counted as in memory.py.
@@ -24,7 +24,7 @@ from ...harness.train.workloads.data import load
 from .memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, large_operations, large_step, slope
 from .small_gpt import UNMEASURED
 
-# Of the gradients: small models on the data they are trained on elsewhere, after some shares of a run.
+# The models of gradients: small ones, on the data they are trained on elsewhere, after some shares of a run.
 MODELS = {
     "mlp": {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2},
     "gpt": {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "heads": 2, "context": 16},
@@ -40,7 +40,7 @@ FURTHER_BATCHES = (*BATCHES, 512, 1024)
 DRAWN, EXAMPLES, AT_ONCE = 16, 1024, 2048
 # Seeds of draws between those of two seeds of the study.
 APART = 10_000
-# Of operations and memory.
+# The batch sizes of operations and memory.
 STEP_BATCHES = tuple(2**power for power in range(1, 11))
 LARGE_BATCHES = (1, 4, 16, 64, 256)
 
@@ -61,12 +61,12 @@ def _pack(model: str, seeds: Sequence[int], **training: Any) -> Pack:
 @lru_cache(maxsize=2)
 def _weights(model: str, seed: int) -> dict[str, Tensor]:
     """Moment of a run -> weights, [P]."""
-    pack, found = _pack(model, [seed]), {}
+    pack, weights = _pack(model, [seed]), {}
     for moment, share in MOMENTS.items():
         while pack.step < round(share * pack.training.steps):
             pack.advance(seconds=0.0)
-        found[moment] = pack.network.flat_KP[0].detach().clone()
-    return found
+        weights[moment] = pack.network.flat_KP[0].detach().clone()
+    return weights
 
 
 @lru_cache(maxsize=32)
@@ -77,7 +77,7 @@ def _drawn(model: str, seed: int, sampling: str, batch: int) -> tuple[tuple[Tens
     count, at_once = max(DRAWN, EXAMPLES // batch), max(1, AT_ONCE // batch)
     for start in range(0, count, at_once):
         seeds = range(seed * APART + start, seed * APART + min(count, start + at_once))
-        # Of this many seeds, but of one network: what is drawn does not depend on it.
+        # The draws of this many seeds, but of one network: they do not depend on it.
         procedure = SAMPLINGS[sampling](configuration, seeds, dataset, network)
         drawn.append(procedure.batch(torch.from_numpy(procedure.draw(0)[0])))
     return tuple(drawn)
@@ -89,7 +89,7 @@ def _lanes(model: str, count: int) -> Pack:
 
 
 def _gradients(pack: Pack, weights_P: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-    """Of each lane's batch, at weights that are the same for all, [lanes, P], float64."""
+    """The gradient of each lane's batch, at weights that are the same for all, [lanes, P], float64."""
     with torch.no_grad():
         pack.network.flat_KP.copy_(weights_P)
     return pack.procedure.gradient(inputs, targets)[1].double()
@@ -103,7 +103,7 @@ def variance(model: str, seed: int, moment: str, sampling: str, batch: int) -> f
 
 
 def of_single_examples(seed: int, moment: str) -> tuple[int, float]:
-    """Of the MLP: how many training examples there are, and the trace of the covariance of their gradients, all of them."""
+    """The number of the MLP's training examples, and the trace of the covariance of their gradients, all of them."""
     pack = _pack("mlp", [seed], batch_size=2)
     index = torch.from_numpy(load(MODELS["mlp"]["dataset"]).examples_index(0))
     drawn = pack.procedure.batch(index[:, None])
@@ -112,10 +112,10 @@ def of_single_examples(seed: int, moment: str) -> tuple[int, float]:
 
 
 def predicted(examples: int, of_one: float, sampling: str, batch: int) -> float:
-    """Of independent draws from N examples the mean of B has one B-th of an example's variance; of draws without replacement
-    that times (N - B) / (N - 1) (Cochran 1977, theorem 2.2)."""
-    left = (examples - batch) / (examples - 1) if sampling == "epochs" else 1.0
-    return of_one / batch * left
+    """The variance of the mean of B independent draws from N examples is one B-th of an example's; of draws without replacement
+    it is that times (N - B) / (N - 1) (Cochran 1977, theorem 2.2)."""
+    correction = (examples - batch) / (examples - 1) if sampling == "epochs" else 1.0
+    return of_one / batch * correction
 
 
 # Sampling -> moment -> variance at each of the batch sizes.
@@ -131,7 +131,7 @@ def _variances(model: str, seed: int, batches: Sequence[int]) -> Variances:
 
 def _exponents(variances: Variances, sampling: str) -> dict[str, float]:
     """Moment -> exponent of the variance on the batch size, 2 to 256."""
-    return {moment: slope(BATCHES, each[: len(BATCHES)]) for moment, each in variances[sampling].items()}
+    return {moment: slope(BATCHES, values[: len(BATCHES)]) for moment, values in variances[sampling].items()}
 
 
 def gpt_gradient_variance(seed: int) -> Worked:
@@ -151,8 +151,8 @@ def mlp_gradient_variance(seed: int) -> Worked:
         for sampling in variances
     }
     errors = {
-        sampling: np.mean([np.divide(each[moment], theory[sampling][moment]) - 1 for moment in MOMENTS])
-        for sampling, each in variances.items()
+        sampling: np.mean([np.divide(by_moment[moment], theory[sampling][moment]) - 1 for moment in MOMENTS])
+        for sampling, by_moment in variances.items()
     }
     return Worked(
         {
@@ -177,7 +177,7 @@ def _variance_plot(variances: Variances, theory: Variances) -> Plot:
 
 def _variance_table(name: str, variances: Variances) -> Table:
     exponents = {sampling: _exponents(variances, sampling) for sampling in variances}
-    rows = tuple((name, moment, *(f"{exponents[each][moment]:.3f}" for each in exponents)) for moment in MOMENTS)
+    rows = tuple((name, moment, *(f"{exponents[sampling][moment]:.3f}" for sampling in exponents)) for moment in MOMENTS)
     return Table(("model", "weights", "exponent with replacement", "without, as epochs"), rows)
 
 
@@ -191,12 +191,13 @@ class Entries(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if not func.is_view:
-            self.count += sum(each.numel() for each in tree_leaves(result) if isinstance(each, Tensor))
+            self.count += sum(tensor.numel() for tensor in tree_leaves(result) if isinstance(tensor, Tensor))
         return result
 
 
 def step_operations(batch: int) -> tuple[int, int]:
-    """Of a whole step of the engine's MLP, its update among it: operations of products, and entries of everything computed."""
+    """Counts of a whole step of the engine's MLP, with its update: operations of products, and entries of everything
+    computed."""
     pack = _pack("mlp", [0], batch_size=batch)
     with FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as products:
         pack.time_steps(1)
@@ -218,7 +219,7 @@ def straight(batches: Sequence[int], values: Sequence[float]) -> Straight:
     per_example = (values[-1] - values[-2]) / (batches[-1] - batches[-2])
     constant = values[-1] - per_example * batches[-1]
     line = constant + per_example * np.array(batches)
-    # What is left of rounding is no deviation.
+    # The rest from rounding is no deviation.
     deviation = round(float(np.abs(np.array(values) / line - 1).max()), 12)
     return Straight(deviation, float(constant), float(per_example))
 
@@ -241,9 +242,9 @@ def operations() -> Worked:
 
 
 def memory() -> Worked:
-    """Of a step of the large model. deviation: how far its memory is from a straight line in the batch size, from 4 to 256;
-    constant_gb and sequence_gb: of that line; smallest_over_line: by how much a batch of 1 is above it; saved_gb: what a batch
-    of 8 takes less than one of 32; smallest_over_gpu: all memory at a batch of 1 over the document's GPU."""
+    """The memory of a step of the large model. deviation: how far its memory is from a straight line in the batch size, from 4
+    to 256; constant_gb and sequence_gb: of that line; smallest_over_line: by how much a batch of 1 is above it; saved_gb: what
+    a batch of 8 takes less than one of 32; smallest_over_gpu: all memory at a batch of 1 over the document's GPU."""
     steps = {batch: large_step(batch=batch) for batch in sorted({*LARGE_BATCHES, 8, 32})}
     whole = np.array([steps[batch][1] for batch in LARGE_BATCHES], dtype=float)
     activations = np.array([steps[batch][0].activations for batch in LARGE_BATCHES], dtype=float)

@@ -67,7 +67,7 @@ def _mean_square(centred_RW: Tensor, sums: Sums) -> Tensor:
 
 
 def _variance(x_RW: Tensor, sums: Sums) -> Tensor:
-    """Of each row, by way of its mean, [R, 1]."""
+    """The variance of each row, by way of its mean, [R, 1]."""
     return _mean_square(x_RW - _sum(x_RW, sums) / x_RW.shape[1], sums)
 
 
@@ -77,7 +77,7 @@ def _softmax(x_RW: Tensor, sums: Sums) -> Tensor:
 
 
 def _log_sum_exp(x_RW: Tensor, sums: Sums) -> Tensor:
-    """Of each row, its largest entry taken off before the powers, [R, 1]."""
+    """The log-sum-exp of each row, its largest entry taken off before the powers, [R, 1]."""
     largest = x_RW.amax(dim=1, keepdim=True)
     return largest + _rounded(torch.log, _sum(_rounded(torch.exp, x_RW - largest), sums))
 
@@ -149,5 +149,5 @@ def relative_error(
     compute, dtype = OPERATIONS[operation], FORMATS[number_format]
     x_RW = inputs(seed, offset, spread).to(dtype)
     exact = compute(x_RW.double(), "fp32")  # which for FP64 means sums in FP64, at once
-    seen = (compute(x_RW, sums) if stepwise else compute(x_RW.float(), sums).to(dtype)).double()
-    return float((seen - exact).square().mean().sqrt() / exact.square().mean().sqrt())
+    result = (compute(x_RW, sums) if stepwise else compute(x_RW.float(), sums).to(dtype)).double()
+    return float((result - exact).square().mean().sqrt() / exact.square().mean().sqrt())

@@ -1,4 +1,4 @@
-"""What optimizers keep, and how far those that look at whole weights move them: the engine's own, on a small GPT."""
+"""Measures what optimizers keep, and how far those that scale by whole weights move them: the engine's own, on a small GPT."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ STEPS, BATCH = 60, 16
 SHARE, TRUST = 0.01, 0.001
 LAMB = {"optimizer": "lamb", "peak_lr": SHARE, "weight_decay": 0.1}
 LARS = {"optimizer": "lars", "peak_lr": SHARE / TRUST, "trust_coefficient": TRUST, "weight_decay": 0.0, "momentum": 0.0}
-# Of LARS's paper: section 5, and its algorithm's momentum. As much decay as LAMB's, too: so that it is seen.
+# LARS as in its paper's section 5 and with its algorithm's momentum; also with as much decay as LAMB, so that decay shows.
 RUNS: dict[str, dict[str, Any]] = {
     "LAMB, decay 0.1": LAMB,
     "LARS, no momentum, no decay": LARS,
@@ -41,8 +41,8 @@ def state() -> Worked:
     size, numbers = 1000, {}
     for name in ("adamw", "lion"):
         chosen = make_optimizer([Training(optimizer=name)], torch.zeros(1, size), torch.ones(size))
-        numbers[name] = sum(each.numel() for each in chosen.state.values()) / size
-    rows = tuple((name, f"{each:g}") for name, each in numbers.items())
+        numbers[name] = sum(tensor.numel() for tensor in chosen.state.values()) / size
+    rows = tuple((name, f"{number:g}") for name, number in numbers.items())
     return Worked(
         {"lion_over_adam": numbers["lion"] / numbers["adamw"]}, tables=(Table(("optimizer", "numbers a weight"), rows),)
     )
@@ -57,9 +57,9 @@ def clamped() -> Worked:
 
 @dataclass(frozen=True)
 class Course:
-    """Of every step and matrix, [steps, matrices]. share: norm of the update over the weight's, over LR (and LARS's trust
-    coefficient). of_update: distance of LAMB's update from LR |w| u / |u|, over its size, u being Adam's update with decay.
-    of_gradient: |u| / |g|, what the share would be if it divided by the gradient's norm."""
+    """Numbers of every step and matrix, [steps, matrices]. share: norm of the update over the weight's, over LR (and LARS's
+    trust coefficient). of_update: distance of LAMB's update from LR |w| u / |u|, over its size, u being Adam's update with
+    decay. of_gradient: |u| / |g|, what the share would be if it divided by the gradient's norm."""
 
     share: Numbers
     of_update: Numbers
@@ -77,7 +77,7 @@ def layerwise(seed: int) -> Worked:
     courses = {run: course(run, seed) for run in RUNS}
     lamb, plain, decayed, with_momentum = courses.values()
     steps = np.arange(1.0, STEPS + 1)
-    curves = tuple(Curve(run, steps, each.share.max(axis=1)) for run, each in courses.items())
+    curves = tuple(Curve(run, steps, course.share.max(axis=1)) for run, course in courses.items())
     return Worked(
         {
             "lamb": lamb.spread,
@@ -94,8 +94,8 @@ def layerwise(seed: int) -> Worked:
 
 def _share_table(courses: Mapping[str, Course]) -> Table:
     rows = []
-    for run, each in courses.items():
-        low, middle, high = each.share.min(), np.median(each.share), each.share.max()
+    for run, course in courses.items():
+        low, middle, high = course.share.min(), np.median(course.share), course.share.max()
         rows.append((run, f"{low:.4g}", f"{middle:.4g}", f"{high:.4g}"))
     return Table(("update over weight, in LRs", "smallest", "median", "largest"), tuple(rows))
 
@@ -111,7 +111,7 @@ def course(run: str, seed: int) -> Course:
         gradient = pack.procedure.gradient(*pack.procedure.batch(_examples(pack)))[1].double()
         pack.advance(0)
         rows.append(_compared(pack, before.double(), gradient))
-    return Course(*(np.stack(each) for each in zip(*rows, strict=True)))
+    return Course(*(np.stack(column) for column in zip(*rows, strict=True)))
 
 
 def _examples(pack: Pack) -> Tensor:
@@ -124,7 +124,7 @@ def _compared(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Nu
     training, network = pack.training, pack.network
     change = network.flat_KP.detach().double() - before
     lr = training.peak_lr * (training.trust_coefficient if training.optimizer == "lars" else 1.0)
-    weight, moved, gradients = (network.matrix_norms(each)[0].numpy() for each in (before, change, gradient))
+    weight, moved, gradients = (network.matrix_norms(tensor)[0].numpy() for tensor in (before, change, gradient))
     share = moved / weight / lr
     if training.optimizer != "lamb":
         return share, np.full_like(share, np.nan), np.full_like(share, np.nan)
@@ -136,7 +136,7 @@ def _compared(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Nu
 
 
 def _distance(change: Tensor, update: Tensor, size: float) -> float:
-    """Of a change from the step of this size against an update, over the size."""
+    """The distance of a change from the step of this size against an update, over the size."""
     return float((change + size * update / update.norm()).norm() / size)
 
 

@@ -1,4 +1,4 @@
-"""What a ramp of the batch saves, counted."""
+"""Counts what a ramp of the batch saves."""
 
 from ...harness.declare import Training
 from ...harness.declare.computed import Table, Worked

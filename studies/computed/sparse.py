@@ -24,7 +24,7 @@ def lone_gradients() -> Worked:
     curves = tuple(Curve(f"β2 = {beta2:g}", np.array(EVERY, float), moved, dots=True) for beta2, moved in repeated.items())
     levels = ((1.0, "one at every step"),)
     columns = ("β2", *(f"a gradient of {size:g} moves its weight by, LRs" for size in SIZES))
-    rows = tuple((f"{beta2:g}", *(f"{each:.2f}" for each in moved)) for beta2, moved in alone.items())
+    rows = tuple((f"{beta2:g}", *(f"{distance:.2f}" for distance in moved)) for beta2, moved in alone.items())
     of_one = {beta2: moved[SIZES.index(1.0)] for beta2, moved in alone.items()}
     return Worked(
         {

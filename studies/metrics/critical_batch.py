@@ -31,9 +31,9 @@ def runs(
 ) -> tuple[Numbers, Numbers, Numbers, Flags]:
     """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
     trained = present(points, trials)
-    found = [target.tuned_log_steps(arm, trials, weights) for _, arm in trained]
+    pairs = [target.tuned_log_steps(arm, trials, weights) for _, arm in trained]
     batch = np.repeat([float(size) for size, _ in trained], weights.shape[1])
-    steps, censored = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    steps, censored = (np.concatenate(parts, axis=1) for parts in zip(*pairs, strict=True))
     return batch, steps, np.tile(weights, len(trained)), censored
 
 

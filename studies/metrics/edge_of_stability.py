@@ -21,7 +21,7 @@ from ...harness.declare.metrics.functions import metric
 from ...harness.declare.observed import ARM, ObservedArm
 from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 
-# Of the limit: from where on sharpness counts. Of the loss below the limit there is nothing to see.
+# The share of the limit from which on sharpness counts. A loss counts from the limit on: below it there is nothing to see.
 NEAR = 0.9
 # Share of the run whose probes only say where it starts.
 EARLY = 0.01
@@ -157,18 +157,18 @@ def edge_sharpness(
         early = steps <= max(EARLY * steps[-1], steps[0])
         highest = np.nanmax(np.where(early, np.nan, values), axis=1)
         if of == "start":
-            found = values[:, np.flatnonzero(early)[-1]]
+            sharpness = values[:, np.flatnonzero(early)[-1]]
         elif of == "highest":
-            found = highest
+            sharpness = highest
         elif of in PARTS:
             shares, (after, until_share) = steps / steps[-1], PARTS[of]
             inside = np.where((shares > after) & (shares <= until_share), values, np.nan)
-            found = np.nanmedian(inside, axis=1) if batches == "none" else np.nanmean(inside, axis=1)
+            sharpness = np.nanmedian(inside, axis=1) if batches == "none" else np.nanmean(inside, axis=1)
         else:
             inside = np.where(steps >= edge.begins(trials)[:, None], values, np.nan)
             median = np.nanmedian(inside, axis=1)
-            found = np.where(np.isfinite(median), median, highest)
-        logs = np.log(found)
+            sharpness = np.where(np.isfinite(median), median, highest)
+        logs = np.log(sharpness)
     if not np.isfinite(logs).any():
         raise NotEstimableError("open", f"no run of {trials.arm_name(arm)} has a sharpness there", "another LR would")
     return np.asarray(np.exp(seed_mean(logs, weights)))

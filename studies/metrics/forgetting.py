@@ -1,4 +1,4 @@
-"""What is left of earlier tasks once others have been trained."""
+"""Metrics of how much is left of earlier tasks once others have been trained."""
 
 import math
 from typing import Annotated, Any, Literal
@@ -155,7 +155,8 @@ def _chosen(
 
 
 def _at_level(arm: str, over: str, measure: Measure, tasks: str, level: float | None, place: int, trials: Trials) -> Numbers:
-    """Of each seed at one value, [S], at its end or at a level of the last task; nan where it does not come to that."""
+    """The measure of each seed at one value, [S], at its end or at a level of the last task; nan if it does not come to
+    that."""
     old, new = last_task(arm, over, place, trials, measure)
     values = old if tasks == "old" else new
     if level is None:
@@ -178,20 +179,20 @@ def _require_reached(values: Numbers, what: str, arm: str, trials: Trials) -> No
 def last_task(arm: str, over: str, place: int, trials: Trials, measure: Measure = "accuracy") -> tuple[Numbers, Numbers]:
     """Accuracies, or losses, on the old tasks and on the new one at the evaluations while the last task was trained, [S, E]
     each. Raises NotEstimableError where there is one task alone."""
-    found = []
+    curves = []
     for tasks in ("old", "new"):
-        found.append(stacked(kept(arm, over, f"evaluation_{tasks}_{measure}", trials)[place][None])[0])
+        curves.append(stacked(kept(arm, over, f"evaluation_{tasks}_{measure}", trials)[place][None])[0])
     steps = stacked(trials.values(arm, over, "curve_evaluation_step")[place][None])[0]
     # As declared: of a whole number a grid makes another kind of number.
     point = {over: trials.study.factors_at(trials.scale, arm).get(over, trials.grid(arm, over))[place]}
     setting = trials.study.configuration(trials.scale, arm, point)
     start = round((1 - 1 / setting.workload.tasks) * setting.training.steps)
     late = steps[0] > start
-    return found[0][:, late], found[1][:, late]
+    return curves[0][:, late], curves[1][:, late]
 
 
 def _at(level: float, new: Numbers, wanted: Numbers) -> float:
-    """What one run's curve is where its accuracy on the new task first comes to the level."""
+    """The value of one run's curve where its accuracy on the new task first comes to the level."""
     there = np.flatnonzero(new >= level)
     if not len(there):
         return float("nan")

@@ -44,41 +44,41 @@ def stops(arm: str, over: str, level: float | None, trials: Trials, ends: tuple[
     first evaluation, or if its loss does not end in the range; infinite where runs are read at their end. Raises
     NotEstimableError where the training loss was not evaluated."""
     steps, losses = (kept(arm, over, curve, trials) for curve in (STEPS_OF[STOP], STOP))
-    found = np.full(losses.shape, np.nan)
+    stop_steps = np.full(losses.shape, np.nan)
     for place in np.ndindex(losses.shape):
-        step, loss = (np.asarray(each[place], dtype=np.float64) for each in (steps, losses))
+        step, loss = (np.asarray(column[place], dtype=np.float64) for column in (steps, losses))
         if ends is not None and not ends[0] <= loss[-1] <= ends[1]:
             continue
         if level is None:
-            found[place] = np.inf
+            stop_steps[place] = np.inf
             continue
         below = np.flatnonzero(loss <= level)
         if len(below) and below[0] > 0:
             after = int(below[0])
             share = (loss[after - 1] - level) / (loss[after - 1] - loss[after])
-            found[place] = step[after - 1] + share * (step[after] - step[after - 1])
-    return found
+            stop_steps[place] = step[after - 1] + share * (step[after] - step[after - 1])
+    return stop_steps
 
 
 def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) -> Numbers:
     """A curve at a step of each run, linear between its points, [G, S]; of sharpness its logarithm. nan beyond them; at an
     infinite step its last point."""
-    steps, values = (kept(arm, over, each, trials) for each in (STEPS_OF[curve], curve))
-    found = np.full(values.shape, np.nan)
+    steps, values = (kept(arm, over, name, trials) for name in (STEPS_OF[curve], curve))
+    readings = np.full(values.shape, np.nan)
     for place in np.ndindex(values.shape):
-        step, value = (np.asarray(each[place], dtype=np.float64) for each in (steps, values))
+        step, value = (np.asarray(column[place], dtype=np.float64) for column in (steps, values))
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.log(value) if curve == SHARPNESS else value
         known = np.isfinite(value)
         if np.isposinf(steps_GS[place]):
-            found[place] = value[-1] if known[-1] else np.nan
+            readings[place] = value[-1] if known[-1] else np.nan
         elif known.any():
-            found[place] = np.interp(steps_GS[place], step[known], value[known], left=np.nan, right=np.nan)
-    return found
+            readings[place] = np.interp(steps_GS[place], step[known], value[known], left=np.nan, right=np.nan)
+    return readings
 
 
-def _require_reached(found: Numbers, least: float, level: float | None, whose: str) -> None:
-    share = float(np.isfinite(found).mean())
+def _require_reached(readings: Numbers, least: float, level: float | None, whose: str) -> None:
+    share = float(np.isfinite(readings).mean())
     if share < least:
         place = "their end" if level is None else f"a training loss of {level:.3g}"
         raise NotEstimableError(
@@ -240,16 +240,16 @@ def sharpness_correlation(
     sharpness, held_out = settings_at(arms, over, level, ends, of, trials)
     usable = np.isfinite(sharpness) & np.isfinite(held_out)
     _require_reached(np.where(usable, sharpness, np.nan), least_share, level, "these arms")
-    found = [
+    correlations = [
         _spearman(sharpness[rows, seed], held_out[rows, seed]) if rows.sum() >= LEAST_SETTINGS else np.nan
         for seed, rows in enumerate(usable.T)
     ]
-    if not np.isfinite(found).any():
+    if not np.isfinite(correlations).any():
         raise NotEstimableError(
             "open",
             f"no seed has {LEAST_SETTINGS} settings that differ and come to the training loss at which they are compared",
         )
-    return seed_mean(np.array(found), weights)
+    return seed_mean(np.array(correlations), weights)
 
 
 def settings_at(
@@ -271,7 +271,7 @@ def settings_at(
 
 def _spearman(x: Numbers, y: Numbers) -> float:
     """nan where all of either are equal."""
-    ranks = [scipy.stats.rankdata(each) for each in (x, y)]
-    left, right = (each - each.mean() for each in ranks)
+    ranks = [scipy.stats.rankdata(values) for values in (x, y)]
+    left, right = (rank - rank.mean() for rank in ranks)
     norm = float(np.sqrt((left**2).sum() * (right**2).sum()))
     return float((left * right).sum() / norm) if norm else float("nan")

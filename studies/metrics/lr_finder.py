@@ -1,4 +1,4 @@
-"""What LR range tests suggest, and what the suggestions cost."""
+"""Metrics of LR range tests: their suggestions, and what these cost."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +30,7 @@ FinderRule = Literal[
 ]
 # Rules that mean the same whatever constant is added to every loss.
 WITHOUT_ZERO = ("passes_initial", "tenth_of_passing", "rises_halfway", "tenth_of_halfway", "steepest_centred")
-# Of seeds whose runs diverge at an LR of 0.04 and of 0.16.
+# Curves of seeds whose runs diverge at an LR of 0.04 and of 0.16.
 RAMPS = {"curve_lr": [[0.01, 0.02, 0.04, 0.16]] * 2, "curve_train_loss": [[4.0, 2.0, 9.0, 9.0], [4.0, 2.0, 2.0, 9.0]]}
 RangeTestName = Annotated[str, RANGE_TEST, Field(description="the arm that is observed")]
 RuleName = Annotated[
@@ -49,7 +49,7 @@ Delag = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read off which range tests, and how; smoothing: none is the table's."""
+    """A reading of range tests: of which arm, by which rule, and how; smoothing: none is the table's."""
 
     arm: str
     rule: str
@@ -65,7 +65,7 @@ class Reading:
 
 
 def reading_of(metric: Any) -> Reading:
-    """Of a metric of range tests."""
+    """The reading of a metric of range tests."""
     return Reading(getattr(metric, "range_test", metric.arm), metric.rule, metric.smoothing, bool(metric.delag))
 
 
@@ -111,7 +111,7 @@ def finder_pick(
     figure="range-tests",
     seeds_behind=runs_with_pick,
     example={"arm": "full_runs", "range_test": "range_test", "rule": "divergence", "smoothing": 0.0},
-    # Of either run half-way between the best LR and another one, in octaves.
+    # Either run picks half-way between the best LR and another one, in octaves.
     planted=(
         {
             "full_runs": {0.02: {"test_loss": [3.0, 3.0]}, 0.08: {"test_loss": [2.0, 1.0]}, 0.32: {"test_loss": [4.0, 4.0]}},
@@ -178,14 +178,14 @@ def suggestion_rate(
 
 @lru_cache(maxsize=256)
 def picks(reading: Reading, trials: Trials) -> tuple[Pick, ...]:
-    """What a rule picks from the range test of every seed."""
+    """The picks of a rule from the range test of every seed."""
     factor = trials.only_factor(reading.arm)
     (lrs,), (losses,) = (trials.values(reading.arm, factor, name) for name in ("curve_lr", "curve_train_loss"))
-    found = []
+    outcomes = []
     for lr, loss in zip(lrs, losses, strict=True):
-        ramp, seen = np.asarray(lr, dtype=np.float64), np.asarray(loss, dtype=np.float64)
-        found.append(reading.of(ramp, seen, trials.smoothing))
-    return tuple(found)
+        ramp, loss_curve = np.asarray(lr, dtype=np.float64), np.asarray(loss, dtype=np.float64)
+        outcomes.append(reading.of(ramp, loss_curve, trials.smoothing))
+    return tuple(outcomes)
 
 
 def suggestions(reading: Reading, trials: Trials) -> int:
@@ -195,12 +195,12 @@ def suggestions(reading: Reading, trials: Trials) -> int:
 
 def _log_picks(reading: Reading, trials: Trials) -> Numbers:
     """log2 of every seed's pick, nan where there is none. Raises NotEstimableError where most seeds have none."""
-    found = picks(reading, trials)
-    reasons = [pick.reason for pick in found if isinstance(pick, NoSuggestion)]
-    if 2 * len(reasons) > len(found):
+    outcomes = picks(reading, trials)
+    reasons = [pick.reason for pick in outcomes if isinstance(pick, NoSuggestion)]
+    if 2 * len(reasons) > len(outcomes):
         raise NotEstimableError(
             "open",
-            f"the rule '{in_words(reading.rule)}' makes no suggestion in {len(reasons)} of {len(found)} range tests:"
+            f"the rule '{in_words(reading.rule)}' makes no suggestion in {len(reasons)} of {len(outcomes)} range tests:"
             f" {reasons[0]}",
         )
-    return np.array([np.log2(pick.lr) if isinstance(pick, Suggestion) else np.nan for pick in found])
+    return np.array([np.log2(pick.lr) if isinstance(pick, Suggestion) else np.nan for pick in outcomes])

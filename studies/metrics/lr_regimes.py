@@ -1,4 +1,4 @@
-"""What a quantity that one watches tells about a run whose loss does not fall, and how far changes move a loss."""
+"""Metrics of what a watched quantity tells about a run whose loss does not fall, and of how far changes move a loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from ...harness.declare.metrics.functions import metric
 from ...harness.declare.observed import ARM, ArmName, FactorName, Observable
 from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 
-# Of the run, where its gradient norm is read: it is flat by then, if it is.
+# The share of the run from which on its gradient norm is read: it is flat by then, if ever.
 LATE = 0.5
 # A loss is flat that has not made this share of the healthy run's fall.
 FLAT = 0.5
 Runs = tuple[tuple[str, float], ...]
-# What the norm is -> the causes that it is right of.
+# Answer that the norm gives -> the causes of which it is right.
 ANSWERS = {"near zero": ("vanishing", "dead"), "normal": ("too_small",), "huge": ("too_large",)}
 CAUSES = tuple(cause for causes in ANSWERS.values() for cause in causes)
 FINAL = [{"kind": "final_loss", "arm": arm} for arm in ("low", "high", "middle")]
@@ -75,8 +75,8 @@ class Diagnosis:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.sqrt(np.maximum(late, 0.0)) / first_S
             near_zero, huge = ratio < self.vanishing_below, ratio > self.large_above
-            told = {"too_small": ~near_zero & ~huge, "too_large": huge}.get(cause, near_zero)
-            right_S += told & is_flat
+            hits = {"too_small": ~near_zero & ~huge, "too_large": huge}.get(cause, near_zero)
+            right_S += hits & is_flat
             runs_S += is_flat
         if not runs_S.any():
             arms = " and ".join(dict.fromkeys(trials.arm_name(arm) for arm, _ in self.runs[cause]))
@@ -161,12 +161,12 @@ def norm_diagnosis(
     second half, of |g|^2 less the variance of g. nan for resamples in which a cause has no flat run."""
     runs = {"vanishing": vanishing, "dead": dead, "too_small": too_small, "too_large": too_large}
     rule = Diagnosis(healthy, healthy_value, runs, swing, vanishing_below, large_above, over)
-    found = []
+    means = []
     for causes in ANSWERS.values():
         shares = [rule.share_told(cause, trials, weights) for cause in causes if runs[cause]]
         if shares:
-            found.append(np.mean(shares, axis=0))
-    return np.asarray(np.mean(found, axis=0))
+            means.append(np.mean(shares, axis=0))
+    return np.asarray(np.mean(means, axis=0))
 
 
 def _start_and_end(arm: str, over: str, place: int, trials: Trials) -> Numbers:

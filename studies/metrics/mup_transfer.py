@@ -1,4 +1,4 @@
-"""What a learning rate from another width costs, and how activations depend on the width."""
+"""Metrics of the cost of a learning rate from another width, and of how activations depend on the width."""
 
 from typing import Annotated
 

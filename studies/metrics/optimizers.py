@@ -10,7 +10,7 @@ from ...harness.declare.metrics.functions import metric
 from ...harness.declare.observed import ARM, ArmName, FactorName
 from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 
-# What a line may be followed beyond the lengths that were trained.
+# How far a line may be followed beyond the lengths that were trained.
 BEYOND_OCTAVES = 0.5
 
 
@@ -56,13 +56,13 @@ def length_ratio(
     if slope[0] >= 0:
         raise NotEstimableError("open", "longer runs do not end with a lower loss, and no length can be read off")
     falls = slope < 0
-    found = x.mean() + np.divide(target - losses.mean(axis=1), slope, out=np.full_like(slope, np.nan), where=falls)
+    log_length = x.mean() + np.divide(target - losses.mean(axis=1), slope, out=np.full_like(slope, np.nan), where=falls)
     low, high = x.min() - BEYOND_OCTAVES, x.max() + BEYOND_OCTAVES
-    if not low <= found[0] <= high:
+    if not low <= log_length[0] <= high:
         raise NotEstimableError(
             "open",
-            f"runs {2 ** found[0]:.2g} times as long would end with the loss that is to be met, and lengths from"
+            f"runs {2 ** log_length[0]:.2g} times as long would end with the loss that is to be met, and lengths from"
             f" {2 ** x.min():.2g} to {2 ** x.max():.2g} were trained",
             "others would settle it",
         )
-    return np.asarray(np.exp2(np.clip(found, low, high)))
+    return np.asarray(np.exp2(np.clip(log_length, low, high)))

@@ -15,7 +15,7 @@ VALIDATION, TEST, TRAINING = "evaluation_loss", "evaluation_test_loss", "evaluat
 TEST_ACCURACY = "evaluation_test_accuracy"
 # Evaluations at the end whose mean says where a run ends.
 LAST_EVALUATIONS = 5
-# Of seeds that turn after 10 and after 40 steps.
+# Curves of seeds that turn after 10 and after 40 steps.
 TURNS = {"curve_evaluation_step": [[10, 20, 40]] * 2, "curve_evaluation_loss": [[1.0, 2.0, 2.0], [2.0, 2.0, 1.0]]}
 
 

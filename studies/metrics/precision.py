@@ -1,4 +1,4 @@
-"""What a precision changes: memory, the curve of the gradient norm, and the gradients that it flushes to zero."""
+"""Metrics of a precision: memory, the curve of the gradient norm, and the gradients that it flushes to zero."""
 
 import math
 from typing import Annotated, Literal
@@ -73,7 +73,7 @@ def curve_distance(
     if not np.allclose(trials.grid(arm, over), trials.grid(reference, over)):
         names = " and ".join(map(trials.arm_name, (arm, reference)))
         raise NotEstimableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
-    own, other = (stacked(trials.values(each, over, f"curve_probe_{curve}")) for each in (arm, reference))
+    own, other = (stacked(trials.values(name, over, f"curve_probe_{curve}")) for name in (arm, reference))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.median(np.abs(own / other - 1), axis=2)
     if not np.isfinite(distance[best[0]]).all():

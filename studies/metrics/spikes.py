@@ -135,7 +135,7 @@ def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, T
         raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
     training = training_of(arm, over, trials)
     losses, norms = (trials.values(arm, over, column) for column in (LOSSES, NORMS))
-    if any(each is None or len(each) != training.steps for each in (*losses[0], *norms[0])):
+    if any(curve is None or len(curve) != training.steps for curve in (*losses[0], *norms[0])):
         raise NotEstimableError(
             "invalid",
             f"not every step of {trials.arm_name(arm)} was kept",
@@ -148,15 +148,15 @@ def within(where: Where, losses: Numbers, training: Training) -> Flags:
     """Which steps are of that part of a run, [S, steps]."""
     steps, faulty = np.arange(losses.shape[1]), training.faulty_steps
     if where == "before_explosion":
-        ends = [explosion(each) or -1 for each in losses]
+        ends = [explosion(run) or -1 for run in losses]
         return np.array([(steps >= end - EARLY) & (steps < end) for end in ends])
     if where == "at_fault":
-        found = (steps >= faulty.start) & (steps < faulty.stop + LATE)
+        flags = (steps >= faulty.start) & (steps < faulty.stop + LATE)
     elif where == "after_fault":
-        found = (steps >= faulty.stop) & (steps < faulty.stop + LATE)
+        flags = (steps >= faulty.stop) & (steps < faulty.stop + LATE)
     else:
-        found = (steps < faulty.start - AWAY) | (steps >= faulty.stop + AWAY)
-    return np.broadcast_to(found, losses.shape)
+        flags = (steps < faulty.start - AWAY) | (steps >= faulty.stop + AWAY)
+    return np.broadcast_to(flags, losses.shape)
 
 
 def explosion(losses: Numbers) -> int | None:
@@ -183,7 +183,8 @@ def limits(scores_ST: Numbers, weights_RS: Numbers, per_thousand: float) -> Numb
 
 
 def sound_scores(sound: str, over: str, rule: Detector, trials: Trials, of_losses: bool = False) -> Numbers:
-    """Of runs without a fault, [S, steps from FIRST on]. of_losses: by a rule of norms, of the losses in their place."""
+    """The scores of runs without a fault, [S, steps from FIRST on]. of_losses: by a rule of norms, of the losses in their
+    place."""
     losses, norms, training = every_step(sound, over, trials)
     if training.steps <= FIRST:
         raise NotEstimableError("out of regime", f"detectors are compared from step {FIRST} on, and no run is as long")
@@ -194,7 +195,7 @@ def alarms(
     arm: str, sound: tuple[str, ...], rule: Detector, per_thousand: float, over: str, trials: Trials, of_losses: bool = False
 ) -> Flags:
     """Alarms of an arm's runs, [S, steps]. A run's limit is that of the sound runs of the other seeds."""
-    sound_ST = np.hstack([sound_scores(each, over, rule, trials, of_losses) for each in sound])
+    sound_ST = np.hstack([sound_scores(sound_arm, over, rule, trials, of_losses) for sound_arm in sound])
     limits_S = limits(sound_ST, 1.0 - np.eye(trials.seeds), per_thousand)
     losses, norms, _ = every_step(arm, over, trials)
     scores_ST = RULES[rule].score(*((norms, losses) if of_losses else (losses, norms)))
@@ -259,7 +260,7 @@ def first_alarms(asked: Asked, trials: Trials) -> tuple[Numbers, Numbers]:
         spans = [range(step - QUIET, step + QUIET + 1) if step else None for step in loss_ST.argmax(axis=1)]
     else:
         loss_ST = alarms_of(of_losses=True)
-        spans = [_trouble(each, asked.early) for each in losses]
+        spans = [_trouble(run, asked.early) for run in losses]
     return _firsts(alarms_of(), spans), _firsts(loss_ST, spans)
 
 
@@ -447,9 +448,9 @@ def _spikes(losses_ST: Numbers, quiet: int = QUIET) -> Flags:
 
 
 def _spread(flags_ST: Flags, steps: int) -> Flags:
-    """Also as many steps before and after."""
-    found = flags_ST.copy()
+    """The flags, set also this many steps before and after."""
+    spread_ST = flags_ST.copy()
     for shift in range(1, steps + 1):
-        found[:, shift:] |= flags_ST[:, :-shift]
-        found[:, :-shift] |= flags_ST[:, shift:]
-    return found
+        spread_ST[:, shift:] |= flags_ST[:, :-shift]
+        spread_ST[:, :-shift] |= flags_ST[:, shift:]
+    return spread_ST

@@ -1,4 +1,4 @@
-"""What warmup changes: when runs diverge, what keeps them from it, and how much of the LR grid is left."""
+"""Metrics of warmup: when runs diverge, what keeps them from it, and how much of the LR grid is left."""
 
 import math
 from typing import Annotated, Literal
