@@ -53,7 +53,7 @@ def _side(side: Any) -> Any:
 
 
 class Side(Spec):
-    """What some documents say where others say something else. A document is graded by its own side."""
+    """One side of a claim on which documents differ. A document is graded by its own side."""
 
     name: str = Field(min_length=1, description="a word by which judgements call it")
     says: str = Field(min_length=1)
@@ -64,8 +64,8 @@ Sides = tuple[Annotated[Side, BeforeValidator(_side, json_schema_input_type=str 
 
 
 class Regime(Spec):
-    """What a claim speaks of. Its words give its least size (claim_size.py); where an arm is of another kind there is no
-    verdict."""
+    """The regime that a claim speaks of. Its words give its least size (claim_size.py); where an arm is of another kind there is
+    no verdict."""
 
     words: str = Field(min_length=1)
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")

@@ -503,7 +503,7 @@ LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 
 
 class Measurement(Spec):
-    """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
+    """The measurements made while training. Probed steps also see half their batch, for the variance of the gradient."""
 
     FIRST_FIELDS = frozenset(("probes", "evaluations", "evaluation_examples", "final_examples"))
 

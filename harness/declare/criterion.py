@@ -33,7 +33,7 @@ READINGS = (
 
 
 class Expected(Spec):
-    """What theory or a publication predicts for a criterion's observable, and where that is from.
+    """The value that theory or a publication predicts for a criterion's observable, and its source.
 
     With a spread, a study whose seeds would show the prediction with less than 80% power cannot be declared.
     """

@@ -156,7 +156,7 @@ class Search(Range):
 
 
 class Design(Spec):
-    """What a study trains: its arms at factors, seeds and scales. Claims are no part of it."""
+    """The runs that a study trains: its arms at factors, seeds and scales. Claims are no part of it."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
     version: int = Field(ge=1, le=1_000_000, strict=True, description="raised when a change makes earlier results incomparable")

@@ -31,7 +31,7 @@ MINIMUM_GRID = 3
 
 
 class Published(Spec):
-    """What others measured, to stand beside our observation. `how` says whether it was read or only reported.
+    """A value that others measured, to stand beside our observation. `how` says whether it was read or only reported.
 
     value: the number, on the axis of the claim's criterion `criterion`, where it is drawn.
     """

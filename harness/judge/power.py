@@ -32,7 +32,7 @@ from .trial_sets import TrialSet
 # value should have.
 @dataclass(frozen=True)
 class Resolution:
-    """What the planned seeds can show of one criterion, with 80% power."""
+    """The effect that the planned seeds can show of one criterion, with 80% power."""
 
     __pydantic_config__ = DESCRIBED
 

@@ -1,4 +1,4 @@
-"""What `Watch` costs, and how often its rules fire without a cause: `python -m tests.benchmarks.watching`.
+"""The cost of `Watch`, and how often its rules fire without a cause: `python -m tests.benchmarks.watching`.
 
 Cost: two runs take turns of a quarter of a second, one with a watch, in one process and thread. The watch's clock stands
 still in the other's turns. On a CPU the thread's own time counts, and not other work on the machine. False alarms:

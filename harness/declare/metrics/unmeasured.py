@@ -19,7 +19,7 @@ Part = int | float | str | Observable | None
 
 
 class Unmeasured(Observed):
-    """What nothing here can show yet: always out of regime, with the reason."""
+    """An observable that nothing here can show yet: always out of regime, with the reason."""
 
     kind: Literal["unmeasured"] = "unmeasured"
     reason: str = Field(description="why nothing can show it")

@@ -102,7 +102,7 @@ def _of_both(side: Numbers, clusters: Labels) -> float:
     residual = side - side.mean(axis=1, keepdims=True) - side.mean(axis=0) + side.mean()
     count, seeds = len(np.bincount(clusters)), side.shape[1]
     sums = np.array([np.bincount(clusters, column) for column in residual.T])
-    return float(np.sum(sums**2)) / side.size**2 * count * seeds / ((count - 1) * (seeds - 1))
+    return float(np.sum(sums**2) / side.size**2 * count * seeds / ((count - 1) * (seeds - 1)))
 
 
 def crossed_difference(

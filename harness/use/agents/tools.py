@@ -72,7 +72,7 @@ class Tools:
         data: Data = None,
         workload: Workload = None,
     ) -> PlanFacts:
-        """What a run would train: trials, time, memory, the recipe, and which effects its seeds can show. Trains nothing.
+        """The plan of a run: trials, time, memory, the recipe, and which effects its seeds can show. Trains nothing.
 
         Call it before run, and look at `power`: if the effect that you care for is smaller than `resolves`, the run will most
         likely end open, and an open verdict is no evidence that there is no effect. Ask for more seeds now rather than later.
@@ -119,7 +119,7 @@ class Tools:
             self.training.release()
 
     async def verdicts(self, study: SomeStudy = None, scale: Scale = None, published: Published = False) -> Verdicts:
-        """What became of the claims of a study, with the sentence and the advice to take away, judged from stored trials.
+        """The verdicts on the claims of a study, with the sentence and the advice to take away, judged from stored trials.
 
         Cite a verdict with its scale and its cautions. "open" says that these seeds cannot tell, not that there is no effect;
         "supported" need not be firm: ask why before you rely on it.
@@ -135,7 +135,7 @@ class Tools:
         scale: Scale = None,
         published: Published = False,
     ) -> Explanations:
-        """What a verdict rests on: criteria with estimates and single seeds, what else would have changed it, firm or fragile.
+        """The grounds of a verdict: criteria with estimates and single seeds, what else would have changed it, firm or fragile.
 
         Call it before you act on a verdict. A fragile one turns with a single seed, another margin or a bound moved by a
         quarter: report it as such, with what it does not survive.
