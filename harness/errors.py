@@ -13,6 +13,8 @@ LONGEST_MESSAGE = 2000
 LONGEST_QUOTE = 500
 # Findings on one input that are shown at once.
 MOST_FINDINGS = 5
+# What brings torch, Ray, MLflow and Optuna, which judging goes without.
+INSTALL = "pip install 'folklore-harness[train]', or in a clone `make setup`"
 # Other libraries' names for our fields; by likeness alone the wrong one would be suggested.
 USUAL = {
     **dict.fromkeys(("lr", "learning_rate", "max_lr", "eta"), "peak_lr"),

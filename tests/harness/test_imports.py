@@ -18,6 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from folklore.harness.errors import INSTALL
 from tests.house import WINGS
 from tests.places import ROOT
 
@@ -218,7 +219,7 @@ def test_every_import_is_declared() -> None:
     """A package that only comes along with another would go away with it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["runs"], *extras["mcp"], *extras["compat"]]
+    declared = [*project["dependencies"], *extras["train"], *extras["runs"], *extras["mcp"], *extras["compat"]]
     names = {canonicalize_name(Requirement(line).name) for line in declared}
     # pydantic is nothing without its core, mcp without its types, which they pin.
     modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic", "mcp_types": "mcp"}
@@ -377,7 +378,7 @@ assert app("plan warmup".split(), standalone_mode=False) == 2
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("error: torch is not installed, and this command needs it: `make setup`")
+    assert done.stderr.splitlines()[-1].startswith(f"error: torch is not installed, and this command needs it: {INSTALL}")
     assert len([line for line in done.stdout.splitlines() if line.startswith("light: ")]) == len(READING) + 7
 
 

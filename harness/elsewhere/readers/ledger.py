@@ -3,7 +3,9 @@
 import pandas as pd
 
 from ...errors import unknown
+from ...plan.store.ledger import Ledger
 from ...plan.store.store import Store
+from ...plan.store.trial_rows import judged_losses
 from ...plan.store.trial_schema import OBJECTS, SUMMARY
 from ..table import Role, Table
 from .columns import written
@@ -26,8 +28,6 @@ def recognizes(source: Source) -> bool:
 def read(source: Source) -> Table:
     """A row for each trial: digest, arm, seed, the factors, outcome, losses as stored and as they are judged. A diverged trial
     is judged by its loss at initialization. Raises UserError."""
-    from ...plan.store.ledger import Ledger
-
     store = Store(str(source.root))
     name, _, scale = source.part.partition("@")
     studies = store.folders(FOLDER)
@@ -47,8 +47,6 @@ def read(source: Source) -> Table:
 
 
 def _table(source: Source, trials: pd.DataFrame) -> Table:
-    from ...plan.store.trial_rows import judged_losses
-
     columns = [name for name in trials if name not in INTERNAL]
     judged = judged_losses(trials["test_loss"].to_numpy(float), trials["initial_loss"].to_numpy(float), trials["outcome"])
     factors = [name for name in trials if name not in SUMMARY]

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.markup import escape
 
-from ...errors import RunFailedError, UnreadError, UserError, one_line
+from ...errors import INSTALL, RunFailedError, UnreadError, UserError, one_line
 from . import completion
 from .output import err, out
 from .settings import settings
@@ -22,8 +22,6 @@ from .settings import settings
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # Packages of the extra `train`, which only some commands need.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "sqlalchemy", "safetensors", "cloudpickle", "tokenizers", "sklearn", "mlxtend")
-
-INSTALL = "pip install 'folklore-harness[train]', or in a clone `make setup`"
 
 HELP = (
     "Put claims about training neural networks to the test.\n\n"

@@ -20,13 +20,12 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from ...errors import quoted
+from ...errors import INSTALL, quoted
 from ...launch.tracking.sync import open_tracker
 from ...options import Options
 from ...plan.catalog import all_studies, register
 from ...plan.store.store import Store
 from ...train.machine.description import versions
-from .base import INSTALL
 
 # Packages that the numbers and the results rest on.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "pyarrow")

@@ -14,7 +14,7 @@ from .objective import ABSENT, Tree
 IGNORED = -100
 # Other usual numbers for padding.
 USUAL = (0, 255, -1)
-# A sum in another order may differ by this, relative to its largest term; averages over draws by this number of standard errors.
+# A sum in another order may differ by this, relative to its largest term; averages over draws by this many standard errors.
 ROUNDING = 1e-4
 STANDARD_ERRORS = 5.0
 DRAWS = 64

@@ -214,6 +214,7 @@ for room in ("declare", "plan", "judge.observe"):
     if not os.fork():
         importlib.import_module("folklore.harness." + room)
         from folklore.harness.declare import Study
+        Study.model_rebuild()
         os._exit(not Study.__pydantic_complete__)
     assert os.wait()[1] == 0, room
 from folklore.harness.plan import catalog

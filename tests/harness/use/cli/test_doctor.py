@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.errors import INSTALL
 from folklore.harness.train.machine.description import local_device
 from folklore.harness.use.cli import doctor
-from folklore.harness.use.cli.base import INSTALL
 from folklore.harness.use.cli.doctor import Check, _attempt, _beside, _bytecode, _device, _said
 
 FACTS = {"version": "2.13.0", "device": "2 x a CPU (cpu)", "compiler": "", "memory_gib": 20.0}
