@@ -64,8 +64,8 @@ Sides = tuple[Annotated[Side, BeforeValidator(_side, json_schema_input_type=str 
 
 
 class Regime(Spec):
-    """The regime that a claim speaks of. Its words give its least size (claim_size.py); where an arm is of another kind there is
-    no verdict."""
+    """The regime that a claim speaks of. Its words give its least size (claim_size.py). An arm of another kind has no
+    verdict."""
 
     words: str = Field(min_length=1)
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
