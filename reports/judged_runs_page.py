@@ -12,6 +12,9 @@ from .figures.drawing import caption
 from .figures.judged_runs import drawing
 from .figures.render import as_svg
 
+# On a page of more claims figures show no single runs, so that it stays small enough to be sent.
+MOST_WITH_RUNS = 20
+
 
 def content(judgement: JudgedRuns | Gate) -> Mapping[str, Any]:
     """The values of the template."""
@@ -21,11 +24,11 @@ def content(judgement: JudgedRuns | Gate) -> Mapping[str, Any]:
         "judged": judged,
         "gate": judgement if isinstance(judgement, Gate) else None,
         "meanings": MEANINGS,
-        "claims": [(claim, *_figure(claim)) for claim in judged.claims],
+        "claims": [(claim, *_figure(claim, len(judged.claims) <= MOST_WITH_RUNS)) for claim in judged.claims],
         "counts": {word: verdicts.count(word) for word in dict.fromkeys(verdicts)},
     }
 
 
-def _figure(judged: RunVerdict) -> tuple[Markup | None, str]:
-    drawn = drawing(judged)
+def _figure(judged: RunVerdict, with_runs: bool) -> tuple[Markup | None, str]:
+    drawn = drawing(judged, with_runs)
     return (None, "") if drawn is None else (Markup(as_svg(drawn)), caption(drawn))

@@ -27,6 +27,8 @@ from .runs import Runs, runs_of
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 DAMAGE, DRIFT, TOO_GOOD, FINE, OPEN = "damage", "drift", "too good", "fine", "open"
+# The way to a gate of an eval.
+INSTEAD_OF_GATE = "name both files and write --claim 'accuracy: tonight >= main within 1 point' --fail-on refuted"
 # The probability that chance alone makes a run that is called too good.
 SELDOM = 0.001
 MEANINGS = {
@@ -73,10 +75,7 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
 def _side(sources: Sequence[str], arm: str, options: JudgeOptions) -> Runs:
     runs = runs_of(sources, options.reading)
     if runs.of_items:
-        raise UserError(
-            "--baseline compares runs, and these are answers to items: name both files and write"
-            " --claim 'accuracy: tonight >= main within 1 point' --fail-on refuted"
-        )
+        raise UserError(f"--baseline compares runs, and these are answers to items: {INSTEAD_OF_GATE}")
     runs = checked(runs)
     return replace(runs, frame=runs.frame.assign(arm=arm))
 

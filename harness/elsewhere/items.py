@@ -25,6 +25,7 @@ from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.pooling import random_effects
 from ..judge.statistics.two_samples import Effect, NoBaseError, NoSpreadError
 from ..words import counted
+from .checks import require_one_unit
 from .claims import Question, RunClaim
 from .comparing import Assumptions, TaskFinding, level_of
 from .firmness import MOST_NAMED, with_moved_thresholds
@@ -87,6 +88,10 @@ class Answers:
 def checked_items(runs: Runs) -> Runs:
     """The runs with the problems of their answers: those without a score, and repeated ones that no seed tells apart."""
     rows, problems = runs.frame, list[Problem]()
+    if count := int((rows["item"] == "").sum()):
+        problems.append(Problem("answers without an item", count, "left out"))
+        rows = rows[rows["item"] != ""].reset_index(drop=True)
+        runs = replace(runs, frame=rows)
     if len(missing := rows[~np.isfinite(rows["value"].astype(float))]):
         names = tuple(missing["item"].astype(str).unique()[:3])
         problems.append(Problem("answers without a score", len(missing), "their items are left out in both arms", names))
@@ -110,10 +115,14 @@ def judge_items(runs: Runs, claim: RunClaim, how: Assumptions, with_readings: bo
         )
     if how.deviation is not None or how.step_worth is not None:
         raise UserError("--sd and --step-worth are about runs; leave them out, or --item")
+    finite = np.isfinite(runs.frame["value"].astype(float))
+    require_one_unit(runs.frame.assign(diverged=~finite), claim, how.also)
     all_answers = list(answers_of(runs.frame, claim, how.paired))
     if not all_answers:
+        others = " and ".join(f"--{role} {runs.roles[role]}" for role in ("seed", "cluster") if role in runs.roles)
+        check = f", and whether {others} is the same for both" * bool(others)
         raise UserError(
-            f"claim '{claim.text}': no task has items that both arms answered; name what identifies one with --item"
+            f"claim '{claim.text}': no task has items that both arms answered; say with --item what identifies one{check}"
         )
     question = _question(claim, all_answers)
     judged, sources = _judged(claim, question, all_answers, runs)
@@ -185,12 +194,11 @@ def compared_items(claim: RunClaim, question: Question, answers: Answers, alone:
         "panel": answers.task,
         "runs": (len(means[0]), len(means[0]) if answers.other is not None else 0),
         "seeds": len(answers.cluster_names),
-        "samples": tuple(means),
     }
     try:
         effect, sources, method = _effect(claim, answers, level_of(question))
-    except NoSpreadError:
-        method = "one item, or one cluster of items"
+    except NoSpreadError as error:
+        method = str(error)
     except NoBaseError as error:
         if alone:
             raise UserError(str(error)) from None
@@ -231,8 +239,11 @@ def _judged(
 ) -> tuple[RunVerdict, list[Sources | None]]:
     compared = [compared_items(claim, question, answers, len(all_answers) == 1) for answers in all_answers]
     judged = together(claim, [finding for finding, _ in compared], (), question)
+    sources = [source for _, source in compared]
+    if any(source is not None and source.seeds for source in sources):  # more items alone leave the seeds' part
+        return replace(judged, settling=""), sources
     sampled = "item" if runs is None or "cluster" not in runs.roles else "cluster"
-    return replace(judged, settling=judged.settling.replace(" run", f" {sampled}")), [sources for _, sources in compared]
+    return replace(judged, settling=judged.settling.replace(" run", f" {sampled}")), sources
 
 
 def _notes(runs: Runs, all_answers: Sequence[Answers], sources: Sequence[Sources | None]) -> Iterator[str]:
@@ -292,10 +303,10 @@ def _other_readings(
         yield "for tasks of which these are a sample", outcome(question, over, probabilities(question, over))[0]
     for place, answers in enumerate(all_answers):
         where = f" on {answers.task}" * bool(answers.task and len(all_answers) > 1)
-        fewer = [*_with_fewer_clusters(answers), *_with_fewer_seeds(answers)]
-        for choice, other in fewer:
-            others = [*all_answers[:place], other, *all_answers[place + 1 :]]
-            yield f"without {choice}{where}", _judged(claim, question, others)[0].verdict
+        for choice, fewer in (*_with_fewer_clusters(answers), *_with_fewer_seeds(answers)):
+            finding, _ = compared_items(claim, question, fewer, len(all_answers) == 1)
+            others = [*judged.findings[:place], finding, *judged.findings[place + 1 :]]
+            yield f"without {choice}{where}", together(claim, others, (), question).verdict
 
 
 def _with_fewer_clusters(answers: Answers) -> Iterator[tuple[str, Answers]]:
@@ -311,19 +322,30 @@ def _with_fewer_seeds(answers: Answers) -> Iterator[tuple[str, Answers]]:
 
 
 def _other_tables(claim: RunClaim, question: Question, runs: Runs, how: Assumptions) -> Iterator[tuple[str, str]]:
-    """Verdicts with answers that have no score as the worst, and with clusters that the table holds and nobody named."""
-    rows = runs.frame
-    finite = np.isfinite(rows["value"].astype(float))
-    if not finite.all():
-        better = runs.better or ("higher" if claim.comparison.startswith(">") else "lower")
-        worst = rows.loc[finite, "value"].min() if better == "higher" else rows.loc[finite, "value"].max()
-        yield (
-            "with answers that have no score as the worst",
-            _verdict(rows.assign(value=rows["value"].where(finite, worst)), claim, question, how),
-        )
+    """Verdicts with missing answers as the worst, and with clusters that the table holds and nobody named."""
+    rows = runs.frame[runs.frame["arm"].isin(claim.arms)]
+    better = runs.better or ("higher" if claim.comparison.startswith(">") else "lower")
+    whole = _with_missing_as_worst(rows, better)
+    if whole is not None:
+        yield "with missing answers as the worst", _verdict(whole, claim, question, how)
     for name in _unnamed_clusters(rows) if "cluster" not in rows else ():
         clustered = rows.assign(cluster=rows[name].astype(str))
         yield f"with --cluster {name.removeprefix(PREFIX)}", _verdict(clustered, claim, question, how)
+
+
+def _with_missing_as_worst(rows: pd.DataFrame, better: str) -> pd.DataFrame | None:
+    """With the worst score of the task where an arm's seed has none for an item that any arm answered; None: all are there."""
+    keys = [name for name in ("cluster", "item") if name in rows]
+    own = ["task", "arm", "seed"]
+    asked = rows[["task", *keys]].drop_duplicates()
+    seeds = rows[own].fillna("").drop_duplicates()
+    whole = seeds.merge(asked, on="task").merge(rows.fillna({"seed": ""}), how="left", on=[*own, *keys])
+    values = whole["value"].astype(float)
+    finite = np.isfinite(values)
+    if finite.all():
+        return None
+    worst = values.where(finite).groupby(whole["task"]).transform("min" if better == "higher" else "max")
+    return whole.assign(value=values.where(finite, worst))
 
 
 def _verdict(rows: pd.DataFrame, claim: RunClaim, question: Question, how: Assumptions) -> str:

@@ -34,6 +34,9 @@ from .sizes import over_sizes
 from .table import PREFIX, Problem, Role
 from .tuned import judge_tuned
 
+# The reading of a verdict that a setting beside the arms turns.
+CONFOUNDED = "confounded"
+
 
 @dataclass(frozen=True)
 class JudgeOptions:
@@ -218,7 +221,7 @@ def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.D
         judged = judge_pairs(claim, task_pairs, how, _borrowed(values, task_pairs))
     if turned_by(values, claim, settings):
         reason = f"the sign turns once {', '.join(settings.varying)} is held equal"
-        judged = replace(judged, verdict=OPEN, reading="confounded", p=1.0, reason=reason, settling="", fragile=())
+        judged = replace(judged, verdict=OPEN, reading=CONFOUNDED, p=1.0, reason=reason, settling="", fragile=())
     doubt = (settings.confounds,) if settings.confounds else ()
     return replace(judged, notes=(*judged.notes, *filter(None, [cells.line])), fragile=(*doubt, *judged.fragile))
 

@@ -7,7 +7,7 @@ by the size of its numbers.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -21,7 +21,8 @@ from ..judge.statistics.two_samples import NoSpreadError, against
 from ..results import ForScripts, Result
 from .claims import RunClaim, read_claim
 from .comparing import Assumptions
-from .judge_runs import JudgeOptions, judge_claim, read_runs
+from .items import answers_of, compared_items
+from .judge_runs import CONFOUNDED, JudgeOptions, judge_claim, read_runs
 from .run_verdict import RunVerdict
 from .runs import Runs
 from .samples import read_values
@@ -29,6 +30,7 @@ from .table import Problem
 
 # More arms have too many pairs for a correction to leave any.
 MOST_ARMS = 60
+MeanOf = Callable[[pd.DataFrame], tuple[float, float | None, float | None]]
 
 
 class PlacedResult(Result):
@@ -102,17 +104,26 @@ def rank(runs: Runs, how: Assumptions) -> Ranking:
         )
     is_lower = runs.better == "lower"
     claims = [_better(runs.metric, arm, other, is_lower) for arm, other in combinations(runs.arms, 2)]
-    values = runs.frame if runs.of_items else read_values(runs, claims[0])
+    values = runs.frame[np.isfinite(runs.frame["value"])] if runs.of_items else read_values(runs, claims[0])
     if len(runs.tasks) > 1:  # scores, of which a higher one is better
         values, is_lower = _in_one_unit(values, is_lower), False
         claims = [_better(runs.metric, claim.arm, str(claim.other), is_lower) for claim in claims]
     scored = replace(runs, frame=values) if runs.of_items else runs
-    judged = [judge_claim(scored, claim, how, values, with_readings=False) for claim in claims]
+    arms = [arm for arm in runs.arms if (values["arm"] == arm).any()]
+    judged = [_judged_if_comparable(scored, claim, how, values) for claim in claims]
     surely_better = _surely_better(judged, is_lower)
-    placed = [_placed(arm, runs.arms, values, surely_better, is_lower) for arm in runs.arms]
-    sign = 1 if is_lower else -1
-    ordered = sorted(placed, key=lambda arm: (arm.best_rank + arm.worst_rank, sign * arm.mean))
+    mean = _mean_of_items if runs.of_items else _mean
+    placed = [_placed(arm, arms, values, surely_better, is_lower, mean) for arm in arms]
+    ordered = sorted(placed, key=lambda arm: arm.mean if is_lower else -arm.mean)
     return Ranking(runs, tuple(ordered), len(claims))
+
+
+def _judged_if_comparable(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame) -> RunVerdict | None:
+    """None for arms that nothing compares: they share no task or no item."""
+    try:
+        return judge_claim(runs, claim, how, values, with_readings=False)
+    except UserError:
+        return None
 
 
 def _better(metric: str, arm: str, other: str, is_lower: bool) -> RunClaim:
@@ -134,10 +145,11 @@ def _in_one_unit(values: pd.DataFrame, is_lower: bool) -> pd.DataFrame:
     return scores
 
 
-def _surely_better(judged: Sequence[RunVerdict], is_lower: bool) -> set[tuple[str, str]]:
+def _surely_better(judged: Sequence[RunVerdict | None], is_lower: bool) -> set[tuple[str, str]]:
     """Pairs of an arm and one that it is surely better than, by Holm's correction for all pairs. What counts is the average
     over the tasks, also of those that disagree."""
-    order = sorted((_p_and_pair(verdict, is_lower) for verdict in judged), key=lambda comparison: comparison[0])
+    comparable = [verdict for verdict in judged if verdict is not None and verdict.reading != CONFOUNDED]
+    order = sorted((_p_and_pair(verdict, is_lower) for verdict in comparable), key=lambda comparison: comparison[0])
     better: set[tuple[str, str]] = set()
     for place, (p, pair) in enumerate(order):
         if p > ALPHA / (len(judged) - place):
@@ -158,12 +170,12 @@ def _p_and_pair(judged: RunVerdict, is_lower: bool) -> tuple[float, tuple[str, s
 
 
 def _placed(
-    arm: str, arms: Sequence[str], values: pd.DataFrame, surely_better: set[tuple[str, str]], is_lower: bool
+    arm: str, arms: Sequence[str], values: pd.DataFrame, surely_better: set[tuple[str, str]], is_lower: bool, mean_of: MeanOf
 ) -> PlacedResult:
     above = [other for other in arms if (other, arm) in surely_better]
     below = [other for other in arms if (arm, other) in surely_better]
     rows = values[values["arm"] == arm]
-    mean, low, high = _mean(rows)
+    mean, low, high = mean_of(rows)
     by_task = values["value"].groupby([values["task"], values["arm"]]).mean().unstack("arm")
     ranks = by_task.rank(axis=1, ascending=is_lower)[arm]
     return PlacedResult(
@@ -192,6 +204,19 @@ def _mean(rows: pd.DataFrame) -> tuple[float, float | None, float | None]:
     return mean, effect.low, effect.high
 
 
+def _mean_of_items(rows: pd.DataFrame) -> tuple[float, float | None, float | None]:
+    """The same over items, in their clusters and crossed with seeds."""
+    arm = str(rows["arm"].iloc[0])
+    claim = replace(read_claim("x: a > 0"), arm=arm)
+    findings = [compared_items(claim, claim.question, answers, False)[0] for answers in answers_of(rows, claim, None)]
+    mean = float(np.mean([finding.estimate for finding in findings]))
+    effects = [finding.effect for finding in findings if finding.effect is not None]
+    if len(effects) < len(findings):
+        return mean, None, None
+    effect = effects[0] if len(effects) == 1 else average(effects)
+    return mean, effect.low, effect.high
+
+
 def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> float:
     """The share of pairs of a run and one of another arm on the same task in which it is better; ties count half. Tasks and
     arms count the same (Agarwal et al. 2021)."""
@@ -200,6 +225,7 @@ def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> fl
     for task, part in rows.groupby("task", sort=False):
         own = sign * part["value"].to_numpy(float)
         for _, other in others[others["task"] == task].groupby("arm"):
-            apart = own[:, None] - sign * other["value"].to_numpy(float)
-            shares.append(float(np.mean(np.sign(apart) + 1) / 2))
-    return float(np.mean(shares))
+            sorted_values = np.sort(sign * other["value"].to_numpy(float))
+            below, not_above = (np.searchsorted(sorted_values, own, side) for side in ("left", "right"))
+            shares.append(float(np.mean(below + not_above)) / 2 / len(sorted_values))
+    return float(np.mean(shares)) if shares else math.nan

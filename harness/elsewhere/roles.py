@@ -70,6 +70,9 @@ METRIC_NAMES = ("metric", "metric_name", "measure", "variable", "key", "tag")
 _REPEATED = re.compile(r"^(?P<name>.*?)[_\-. /]?(?:seed|run|rep)[_\-=. ]?(?P<seed>\d+)$", re.IGNORECASE)
 # A seed in the name of a run or folder: adam_seed3, lr0.1-s2.
 SEED_IN_NAME = re.compile(r"[_\-./ ]?(?:seed|(?<![a-z])s)[_\-=]?(\d+)(?!\d|\.\d)", re.IGNORECASE)
+_WHOLE = re.compile(r"[-+]?\d{1,30}")
+# Floats hold all whole numbers up to this.
+LARGEST_EXACT = 2**53
 # Endings of files of runs.
 _ENDING = re.compile(r"(?:\.(?:csv|tsv|tab|txt|log|jsonl?|ndjson|parquet|gz|zip|db))+$", re.IGNORECASE)
 
@@ -338,11 +341,16 @@ def texts(column: pd.Series) -> pd.Series:
 
 
 def text(value: object) -> str:
-    """1, 1.0 and '1' alike."""
+    """1, 1.0 and '1' alike; whole numbers with all their digits, for they may be identifiers."""
     try:
-        return f"{float(str(value)):.10g}" if not isinstance(value, bool) else str(value)
+        number = float(str(value))
     except ValueError:
         return str(value)
+    if isinstance(value, bool):
+        return str(value)
+    if _WHOLE.fullmatch(str(value)):
+        return str(int(str(value)))
+    return str(int(number)) if number.is_integer() and abs(number) < LARGEST_EXACT else f"{number:.10g}"
 
 
 def without_ending(name: str) -> str:

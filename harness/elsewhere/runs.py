@@ -19,6 +19,8 @@ from .roles import ReadingOptions
 from .summaries import spread_out
 from .table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
+# What the column of runs holds, as it stands there.
+RUN_LABEL = "run label"
 # A column made of the order of rows.
 ORDER = "order of the rows"
 # This number of rows of one seed in a file are a curve.
@@ -218,6 +220,8 @@ def _tidy(
     for factor in options.factors:
         tidy[factor] = frame[finding.column_named(frame, factor, "the claim")]
     tidy["name"] = pd.NA if names is None else names
+    if "run" in chosen:
+        tidy[RUN_LABEL] = finding.texts(frame[chosen["run"]])
     tidy, problems = _identified(frame, tidy, chosen)
     others = [column for column in frame if column not in chosen.values() and column not in tidy]
     tidy = pd.concat([tidy, frame.loc[tidy.index, others].add_prefix("column ")], axis=1)

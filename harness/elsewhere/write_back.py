@@ -8,7 +8,7 @@ from .judge_runs import JudgedRuns
 from .readers import mlflow_runs
 from .readers.source import Source
 from .run_verdict import RunVerdict
-from .runs import PART_IN_NAME, Runs
+from .runs import PART_IN_NAME, RUN_LABEL, Runs
 
 # MLflow's longest tag, in characters.
 LONGEST_TAG = 5000
@@ -44,16 +44,15 @@ def _tags(judged: JudgedRuns, page: str | None) -> dict[str, dict[str, str]]:
     for place, verdict in enumerate(judged.claims, start=1):
         name = VERDICT if len(judged.claims) == 1 else f"{VERDICT}.{place}"
         for runs in judged.runs:
-            for run in _of_claim(runs, verdict) if runs.metric == verdict.claim.metric else ():
+            for run in _of_claim(runs, verdict) if len(judged.runs) == 1 or runs.metric == verdict.claim.metric else ():
                 tags.setdefault(run, {PAGE: page} if page else {})[name] = _in_words(verdict)[:LONGEST_TAG]
     return tags
 
 
 def _of_claim(runs: Runs, verdict: RunVerdict) -> Iterator[str]:
     rows = runs.frame[runs.frame["arm"].isin(verdict.claim.arms)]
-    # RUN_ID/run name, and of a run that was begun again the number of the part.
-    ids = rows["name"].astype(str).str.partition("/")[0].str.replace(PART_IN_NAME, "", regex=True)
-    yield from ids.unique()
+    # A run that was begun again has the number of the part behind its id.
+    yield from rows[RUN_LABEL].astype(str).str.replace(PART_IN_NAME, "", regex=True).unique()
 
 
 def _in_words(verdict: RunVerdict) -> str:

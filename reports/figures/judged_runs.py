@@ -15,15 +15,15 @@ ROW, LONGEST = 0.34, 26
 MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
 
 
-def drawing(judged: RunVerdict) -> Drawing | None:
-    """None if there is nothing to see."""
+def drawing(judged: RunVerdict, with_runs: bool = True) -> Drawing | None:
+    """None if there is nothing to see. with_runs: with single runs beside the effect; answers to items are never shown."""
     if judged.tuned:
         return Drawing(((_tries(judged),),))
     if judged.claim.law:
         panels = [(_law(judged, part),) for part in judged.findings[:MOST_LAWS]]
         return Drawing(tuple(panels), ACROSS, WIDE if len(panels) > 1 else WIDTH)
     shown = [(_effects(judged),)] if any(part.effect for part in judged.findings) else []
-    if len(judged.findings) == 1:
+    if len(judged.findings) == 1 and with_runs and judged.findings[0].samples:
         shown.insert(0, (_runs(judged, judged.findings[0]),))
     return Drawing(tuple(shown), 1) if shown else None
 

@@ -7,11 +7,14 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from lzma import LZMAError
 from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
+from ...errors import quoted
 from ...input_files import TooMuchError, open_regular, size_of
 from ..table import FILE, Role, Table
 from .columns import flat, frame_of
@@ -49,7 +52,7 @@ def read_inspect(source: Source) -> Table:
     rows, unfinished = list[Record](), list[str]()
     for file in _logs(source):
         path = source.root / file
-        with readable(path):
+        with readable(path), _as_written("Inspect"):
             header, samples = _archive(path) if file.endswith(ARCHIVE) else _document(path)
             if header.get("status") != FINISHED:
                 unfinished.append(file)
@@ -61,6 +64,18 @@ def read_inspect(source: Source) -> Table:
         frame = frame_of(rows)
     frame.attrs["direction"] = BETTER
     return Table(frame, source.shown, "Inspect logs", ROLES, cut)
+
+
+@contextmanager
+def _as_written(package: str) -> Iterator[None]:
+    """Raises ValueError for a log that lacks a part, or has one of another kind: written by another version, or by hand."""
+    try:
+        yield
+    except (KeyError, AttributeError, TypeError, RuntimeError, LZMAError) as error:
+        missing = f"{error} is missing" if isinstance(error, KeyError) else quoted(error)
+        raise ValueError(
+            f"is not laid out as {package} writes its logs ({missing}); convert it to a table with a row for each answer"
+        ) from None
 
 
 def _logs(source: Source) -> list[str]:
@@ -112,13 +127,9 @@ def _answers(file: str, header: Mapping[str, Any], samples: list[Record]) -> Ite
     for sample in samples:
         scores = {name: score.get("value") for name, score in (sample.get("scores") or {}).items()}
         yield {
-            FILE: file,
-            "model": header["model"],
-            "task": header["task"],
-            "id": sample["id"],
-            "epoch": sample["epoch"],
             **flat({"metadata": sample.get("metadata") or {}}, "/"),
             **{name: _worth(value) for name, value in flat(scores, "/").items()},
+            **{FILE: file, "model": header["model"], "task": header["task"], "id": sample["id"], "epoch": sample["epoch"]},
         }
 
 
@@ -137,9 +148,9 @@ def read_lm_eval(source: Source) -> Table:
     for file in source.files:
         if match := _sampled(file):
             path = source.root / file
-            around = {"model": _model(path, match["time"]), "task": match["task"]}
-            with readable(path):
-                rows += [{**around, **answer} for answer in _of_samples(lines_of(path)[0])]
+            with readable(path), _as_written("lm-evaluation-harness"):
+                around = {"model": _model(path, match["time"]), "task": match["task"]}
+                rows += [{**answer, **around} for answer in _of_samples(lines_of(path)[0])]
     with readable(source.place):
         frame = frame_of(rows)
     frame.attrs["direction"] = BETTER

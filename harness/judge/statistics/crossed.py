@@ -28,6 +28,9 @@ from .two_samples import (
 )
 
 Labels = NDArray[np.int64]
+# A standard error of 2 / (C + 2): Clopper and Pearson's interval of C right answers of C begins at most 1.9 / (C + 2) times
+# Student's quantile below 1.
+LEAST_OF_LEVEL = 4.0
 # Weights of clusters, as n_c / n.
 Shares = NDArray[np.float64]
 
@@ -71,7 +74,10 @@ def sources(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float 
     if len(size) < 2:
         raise NoSpreadError("one item, or one cluster of items, has no spread")
     means = np.sum([side.mean(axis=1) for side in sides], axis=0)
-    items, freedom = _of_clusters(np.bincount(clusters, means - means.mean()) / len(means), size / size.sum())
+    items, freedom = _of_clusters(_sums(means, clusters), size / size.sum())
+    items = max(items, _least(arm, other, len(size), scale))
+    if items == 0:
+        raise NoSpreadError("all items say the same, so nothing tells how far others would differ")
     parts, seeds, both = [(items, freedom)], 0.0, 0.0
     for side in sides:
         if (count := side.shape[1]) > 1:
@@ -79,6 +85,21 @@ def sources(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float 
             parts.append((of_seeds, count - 1.0))
             seeds, both = seeds + of_seeds, both + _of_both(side, clusters)
     return Sources(items, seeds, both, tuple(parts))
+
+
+def _sums(means: Numbers, clusters: Labels) -> Numbers:
+    """Sums of deviations within clusters, over the number of items."""
+    return np.asarray(np.bincount(clusters, means - means.mean()) / len(means))
+
+
+def _least(arm: Numbers, other: Numbers | None, clusters: int, scale: float) -> float:
+    """Least variance of a mean of right and wrong answers; 0 of other scores. The spread of few that are nearly all alike says
+    nothing, so a difference has at least the variance of Bonett and Price's without an item that the arms differ on, and one
+    arm's share one whose interval is as wide as Clopper and Pearson's if all are right."""
+    sides = [arm] if other is None else [arm, other]
+    if not all(np.isin(side, (0.0, 1.0)).all() for side in sides):
+        return 0.0
+    return (LEAST_OF_LEVEL if other is None else 1.0 + scale**2) / (clusters + 2) ** 2
 
 
 def _of_clusters(sums: Numbers, shares: Shares) -> tuple[float, float]:
@@ -116,8 +137,8 @@ def crossed_difference(
         contrast = Contrast(float(arm.mean() - other.mean()), math.sqrt(parts.total), parts.freedom)
         return effect_from_contrast(contrast, count, level), parts
     base = float(other.mean())
-    of_base = sources(other, None, clusters)
-    if base == 0 or abs(base) < LEAST_BASE_ERRORS * math.sqrt(of_base.total):
+    of_base, _ = _of_clusters(_sums(other.mean(axis=1), clusters), np.bincount(clusters) / len(clusters))
+    if base == 0 or abs(base) < LEAST_BASE_ERRORS * math.sqrt(of_base):
         raise NoBaseError(f"a mean of {base:.3g} lies too near zero to be a base for percentages; claim an absolute difference")
     sign = math.copysign(1.0, base)  # a lower return is a lower one, whatever its sign
 

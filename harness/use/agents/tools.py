@@ -169,18 +169,22 @@ class Tools:
         by: Annotated[str | None, Field(description="with compare: what counts as a difference, '1%' or '0.02'")] = None,
         better: Annotated[Literal["lower", "higher"] | None, Field(description="if the metric's name does not tell")] = None,
         also: Annotated[Sequence[str], Field(description="settings that may differ between the arms")] = (),
+        item: Annotated[
+            str | None, Field(description="of an eval: the column of its items (questions); rows are answers")
+        ] = None,
+        cluster: Annotated[str | None, Field(description="with item: the column of what items belong to (passages)")] = None,
         columns: Columns | None = None,
     ) -> JudgedRunsResult:
         """Verdicts on claims about runs that were trained elsewhere, after a check for what is wrong with them.
 
-        Reads CSV, JSON lines, Parquet, MLflow, TensorBoard, W&B exports, Optuna storages and logs of trainers. Write the
+        Reads CSV, JSON lines, Parquet, MLflow, TensorBoard, W&B exports, Optuna storages, logs of trainers and evals. Write the
         claims, with the size that matters, before you look at the numbers; judge all claims in one call, for they are
         corrected for each other, and do not drop those that failed. `problems` and `read` say what was judged: check them. A
         verdict from one seed is never firm, and the best of many runs is not a run.
         """
         self._require_stored(runs)
         asked = _options(claim=claims, compare=compare, by=by, minimize=better == "lower", maximize=better == "higher")
-        read = _options(also=also, **(columns or Columns()).model_dump())
+        read = _options(also=also, item=item, cluster=cluster, **(columns or Columns()).model_dump())
         return JudgedRunsResult.model_validate(await self._json("judge", *asked, *read, "--", *runs))
 
     async def _run(self, context: Context[Any, Any], arguments: Sequence[str], seconds: float) -> Run:

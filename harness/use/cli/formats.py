@@ -1,5 +1,6 @@
 """Verdicts of `folklore judge`, to be sent: Markdown for a pull request, rows of LaTeX for a table."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...elsewhere.gate import MEANINGS, Gate
@@ -31,16 +32,26 @@ def _markdown(report: Found) -> Iterator[str]:
     if isinstance(report, Gate):
         yield f"**{capitalized(report.outcome)}**: {MEANINGS[report.outcome]}.{_rates(report)}"
         yield ""
-    heads = ("Verdict", "Claim", "Effect (95% CI)", "p", "Runs")
-    yield from _table(heads, [_of_claim(verdict) for verdict in judged.claims])
+    yield from _table(
+        ("Verdict", "Claim", _effect_head(judged), "p", _rows_are(judged)), [_of_claim(verdict) for verdict in judged.claims]
+    )
     yield ""
     for verdict in judged.claims:
         said = [str(verdict.answer), *map(_sentence, filter(None, [verdict.reason, verdict.settling, *verdict.notes]))]
-        yield f"- `{verdict.claim.text}`: {' '.join(said)}" + (
-            f" Fragile: {'; '.join(verdict.fragile)}." if verdict.fragile else ""
-        )
+        said += [f"Fragile: {'; '.join(verdict.fragile)}."] if verdict.fragile else []
+        yield _plain(f"- {verdict.claim.text}: {' '.join(said)}")
     for problem in judged.problems:
-        yield f"- {capitalized(problem.what)}: {problem.count}; {problem.consequence}."
+        yield _plain(f"- {capitalized(problem.what)}: {problem.count}; {problem.consequence}.")
+
+
+def _effect_head(judged: JudgedRuns) -> str:
+    """Claims of equivalence and non-inferiority have intervals of 90%."""
+    levels = sorted({f"{verdict.level:.0%}" for verdict in judged.claims}, reverse=True)
+    return f"Effect ({' or '.join(levels)} CI)"
+
+
+def _rows_are(judged: JudgedRuns) -> str:
+    return "Items" if judged.runs[0].of_items else "Runs"
 
 
 def _rates(gate: Gate) -> str:
@@ -56,7 +67,12 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(map(_plain, cells)) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: names of arms come from files of others."""
+    return re.sub(r"([\\`*\[\]|@#<])", r"\\\1", " ".join(text.split()))
 
 
 def _of_claim(judged: RunVerdict) -> tuple[str, ...]:
@@ -92,7 +108,7 @@ def _latex(report: Found) -> Iterator[str]:
         heads, rows = _heads(report), [_cells(report, placed) for placed in report.arms]
     else:
         judged = report.judged if isinstance(report, Gate) else report
-        heads = ("Claim", "Verdict", "Effect (95% CI)", "p", "Runs")
+        heads = ("Claim", "Verdict", _effect_head(judged), "p", _rows_are(judged))
         rows = [
             (verdict.claim.text, verdict.verdict, _effect(verdict), f"{verdict.p:.2g}", _runs(verdict))
             for verdict in judged.claims
@@ -103,7 +119,7 @@ def _latex(report: Found) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    return "".join(SPECIAL.get(sign, sign) for sign in text)
+    return "".join(SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
 
 
 def _sentence(text: str) -> str:

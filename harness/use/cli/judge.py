@@ -162,6 +162,8 @@ def judge(
         require_size("--within", within)
     if baseline is not None and (options.claims or compare):
         raise UserError("--baseline asks one question of its own: leave out --claim and --compare, or --baseline")
+    if into_tracker and (baseline or rank):
+        raise UserError("--write-back writes verdicts on claims: leave out --baseline and --rank, or --write-back")
     if rank and (options.claims or compare or baseline or page):
         raise UserError("--rank compares all arms: leave out --claim, --compare, --baseline and --page")
     if rank:
@@ -249,9 +251,13 @@ def _require_writable(path: str | None, endings: tuple[str, ...], option: str) -
 
 def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) -> None:
     from ...elsewhere.checks import checked
+    from ...elsewhere.gate import INSTEAD_OF_GATE
     from ...elsewhere.runs import runs_of
 
-    runs = checked(runs_of(sources, options.reading))
+    runs = runs_of(sources, options.reading)
+    if runs.of_items:
+        raise UserError(f"--save-baseline keeps runs, and these are answers to items: {INSTEAD_OF_GATE}")
+    runs = checked(runs)
     path.write_text(text(runs), encoding="utf-8")
     out.print(f"baseline: {len(runs.final())} runs in {path}")
 
@@ -287,7 +293,8 @@ def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
     _print_problems(ranking.runs.problems)
     out.print()
     columns = [Column("rank"), Column(ranking.runs.roles.get("arm", "arm")), Column("score" if ranking.is_of_tasks else "mean")]
-    columns += [Column("runs", number=True), Column("better", number=True)]
+    rows_are = "answers" if ranking.runs.of_items else "runs"
+    columns += [Column(rows_are, number=True), Column("better", number=True)]
     columns += [Column("mean rank", number=True)] if ranking.is_of_tasks else []
     rows = []
     for arm in ranking.arms:
@@ -300,8 +307,9 @@ def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
     out.print()
     scores = "Scores go from 0, a task's worst run, to 1, its best; every task counts the same. "
     out.print(
-        f"{scores if ranking.is_of_tasks else ''}Better: how often its runs are better than another arm's. Tied: no difference"
-        f" is sure at 5% over all {ranking.comparisons} comparisons (Holm)."
+        f"A {ranking.runs.better} {printable(ranking.runs.metric)} counts as better (--minimize or --maximize say otherwise)."
+        f" {scores if ranking.is_of_tasks else ''}Better: how often its {rows_are} are better than another arm's. Tied: no"
+        f" difference is sure at 5% over all {ranking.comparisons} comparisons (Holm)."
     )
 
 
@@ -344,7 +352,7 @@ def _print_gate(gate: Any) -> None:
 
 def _print_claims(judged: "JudgedRuns") -> None:
     out.print()
-    rows = []
+    rows_are, rows = "answers" if judged.runs[0].of_items else "runs", []
     for run_verdict in judged.claims:
         verdict = coloured(run_verdict.verdict, run_verdict.reading)
         lines = [
@@ -357,7 +365,7 @@ def _print_claims(judged: "JudgedRuns") -> None:
                 if run_verdict.unit == "relative"
                 else f"{run_verdict.smallest_visible:.3g}"
             )
-            lines.append(f"These runs show differences from {unit} on (80% power).")
+            lines.append(f"These {rows_are} show differences from {unit} on (80% power).")
         lines += [_sentence(run_verdict.settling)] if run_verdict.settling else []
         lines += [f"Fragile: {'; '.join(run_verdict.fragile)}."] if run_verdict.fragile and run_verdict.strength else []
         lines += [_sentence(note) for note in run_verdict.notes]

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,3 +90,31 @@ def test_a_broken_archive_says_what_to_do(tmp_path: Path, name: str) -> None:
     for path in tmp_path.iterdir():
         with pytest.raises(UserError, match="is no whole log of Inspect; copy it again"):
             read(str(path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: log["samples"][0].pop("id"),
+        lambda log: log["samples"][0].pop("epoch"),
+        lambda log: log.pop("eval"),
+        lambda log: log["eval"].pop("model"),
+        lambda log: log["samples"][0].update(scores=[1]),
+        lambda log: log["samples"][0].update(scores={"match": 1}),
+        lambda log: log.update(samples={"a": 1}),
+    ],
+)
+def test_a_log_that_lacks_a_part_is_refused_in_one_line(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    header, samples = _archive(next(INSPECT.glob("*.eval")))
+    log = {**header, "samples": samples}
+    change(log)
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(UserError, match="is not laid out as Inspect writes its logs"):
+        read(str(tmp_path / "log.json"))
+
+
+def test_a_scorer_that_is_called_like_a_column_takes_none_of_its_place(tmp_path: Path) -> None:
+    header, samples = _archive(next(INSPECT.glob("*.eval")))
+    samples[0]["scores"]["model"] = {"value": "C"}
+    (tmp_path / "log.json").write_text(json.dumps({**header, "samples": samples}))
+    assert read(str(tmp_path / "log.json")).frame["model"].nunique() == 1

@@ -160,7 +160,7 @@ def test_what_cannot_be_asked_of_items_is_refused(tmp_path: Path, claim: str, mo
 
 def test_arms_without_an_item_in_common_are_refused(tmp_path: Path) -> None:
     frame = answers(20)
-    with pytest.raises(UserError, match="no task has items that both arms answered; name what identifies one with --item"):
+    with pytest.raises(UserError, match="no task has items that both arms answered; say with --item what identifies one"):
         by_items(frame.assign(item=np.arange(len(frame))), tmp_path)
 
 
@@ -174,3 +174,45 @@ def test_the_command_reads_items_and_refuses_clusters_and_gates_without(tmp_path
     assert "belongs to the items of an eval; name their column with --item" in " ".join(refused.stderr.split())
     gated = folklore_here("judge", path, "--baseline", path, "--metric", "correct", "--item", "item", code=2)
     assert "name both files" in " ".join(gated.stderr.split())
+
+
+def test_identifiers_of_many_digits_are_told_apart(tmp_path: Path) -> None:
+    frame = answers(60, 0.3)
+    long = frame.assign(item=frame["item"] + 10**12)
+    assert by_items(long, tmp_path).claims[0].findings[0].runs == (60, 60)
+
+
+@pytest.mark.parametrize("claim", ["correct: b = a within 1%", "correct: b > 0.9 by 5%", "correct: b >= a within 1 point"])
+def test_few_answers_that_are_all_right_decide_nothing_that_is_narrow(tmp_path: Path, claim: str) -> None:
+    frame = answers(5).assign(correct=1.0)
+    assert by_items(frame, tmp_path, claim).claims[0].verdict == "open"
+    clustered = answers(40, passages=20).assign(correct=1.0)
+    assert by_items(clustered, tmp_path, claim, cluster="passage").claims[0].verdict == "open"
+
+
+def test_scores_that_all_differ_alike_have_no_spread(tmp_path: Path) -> None:
+    frame = answers(20)
+    alike = frame.assign(correct=frame["item"] + 0.5 * (frame["arm"] == "b"))
+    (seen,) = by_items(alike, tmp_path).claims
+    assert (seen.verdict, seen.low) == ("open", None)
+
+
+def test_items_that_only_one_arm_answered_may_be_its_wrong_ones(tmp_path: Path) -> None:
+    frame = answers(200, 0.0)
+    left_out = frame[(frame["arm"] == "a") | (frame["correct"] == 1)]
+    (seen,) = by_items(left_out, tmp_path, "correct: b >= a within 1 point").claims
+    assert seen.verdict == "supported"
+    assert any("with missing answers as the worst" in reason for reason in seen.fragile)
+
+
+def test_scores_in_two_units_are_a_question(tmp_path: Path) -> None:
+    frame = answers(40, 0.1)
+    mixed = frame.assign(correct=np.where(frame["arm"] == "b", 60 + 20 * frame["correct"], 0.5 + 0.2 * frame["correct"]))
+    with pytest.raises(UserError, match="as if some were in percent"):
+        by_items(mixed.rename(columns={"correct": "accuracy"}), tmp_path, "accuracy: b > a")
+
+
+def test_answers_without_an_item_are_told_and_left_out(tmp_path: Path) -> None:
+    frame = answers(30, 0.3)
+    read = by_items(pd.concat([frame, frame.head(4).assign(item=None)]), tmp_path)
+    assert [(problem.what, problem.count) for problem in read.problems] == [("answers without an item", 4)]

@@ -137,3 +137,26 @@ def test_the_command_prints_ranks_and_sends_them(tmp_path: Path) -> None:
     assert '"best_rank": 2' in folklore_here("judge", path, "--rank", "--json").stdout
     refused = folklore_here("judge", path, "--rank", "--claim", "loss: b < a", code=2)
     assert "leave out --claim" in " ".join(refused.stderr.split())
+
+
+def test_a_missing_score_and_an_arm_that_nothing_compares_spoil_no_ranking(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(0)
+    items = [
+        pd.DataFrame({"arm": arm, "item": np.arange(40) + start, "score": drawn.normal(mean, 0.1, 40)})
+        for arm, mean, start in (("a", 0.0, 0), ("b", 0.5, 0), ("c", 0.2, 1000))
+    ]
+    frame = pd.concat(items, ignore_index=True)
+    frame.loc[3, "score"] = np.nan
+    ranking = ranked(frame, tmp_path, columns={"item": "item"})
+    assert places(ranking) == {"b": "1–2", "c": "1–3", "a": "2–3"}
+    assert all(np.isfinite([arm.mean, arm.improvement]).all() for arm in ranking.arms)
+
+
+def test_the_mean_of_repeated_answers_is_no_surer_than_that_of_their_items(tmp_path: Path) -> None:
+    one = pd.DataFrame({"arm": "a", "item": range(30), "epoch": 0, "correct": [0, 1] * 15})
+    both = pd.concat([one, one.assign(arm="b", correct=1 - one["correct"])])
+    ten = pd.concat([both.assign(epoch=epoch) for epoch in range(10)])
+    (once, *_), (often, *_) = (ranked(frame, tmp_path, columns={"item": "item"}, better="higher").arms for frame in (both, ten))
+    assert once.low is not None
+    assert often.low is not None
+    assert often.low == pytest.approx(once.low, abs=0.03)

@@ -45,8 +45,8 @@ def test_of_unequal_clusters_the_variance_is_unbiased_and_its_freedom_is_sattert
     """Items that are alike within their cluster: sums are D (1 - 1 p') z for independent z, and the mean's variance p'p."""
     sizes = np.array([1, 2, 3, 10])
     clusters, shares = np.repeat(np.arange(4), sizes), sizes / sizes.sum()
-    variances = [sources(np.repeat(unit, sizes)[:, None], None, clusters) for unit in np.eye(4)]
-    assert sum(variance.items for variance in variances) == pytest.approx(float(shares @ shares))
+    variances = [sources(np.repeat(2 * unit, sizes)[:, None], None, clusters) for unit in np.eye(4)]
+    assert sum(variance.items for variance in variances) == pytest.approx(4 * float(shares @ shares))
     deviations = np.diag(shares) @ (np.eye(4) - np.outer(np.ones(4), shares))
     squares = deviations.T @ deviations
     assert variances[0].freedom == pytest.approx(np.trace(squares) ** 2 / np.trace(squares @ squares))
