@@ -64,7 +64,7 @@ Higher = Annotated[bool, typer.Option("--maximize", help="higher is better")]
     "folklore judge mlflow:my-experiment --claim 'accuracy: new >= old within 0.5 points' --arm params.branch",
     "folklore judge runs.csv --claim 'steps to val_loss 3.28: b < a by 10%'   # compute saved",
     "folklore judge table.csv --claim 'samples: hyperbola in batch_size within 8%' --task model",
-    "folklore judge answers.csv --claim 'correct: b > a' --item question --cluster passage   # an eval",
+    "folklore judge answers.csv --claim 'correct: b >= a within 1 point' --item question --cluster passage   # an eval",
     "folklore judge tonight.csv --baseline baseline.csv --within 1% --fail-on refuted   # a gate for CI",
 )
 def judge(
