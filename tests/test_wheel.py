@@ -15,6 +15,7 @@ from tests.places import ROOT
 
 # What the extra `train` brings.
 HEAVY = ("torch", "ray", "mlflow", "optuna")
+UNNEEDED = {"matplotlib", "seaborn", "jinja2", "statsmodels", "plotly", "opda"}
 # CPU-seconds of the command over those of the two libraries that it computes with.
 MOST_OVER_LIBRARIES = 1.3
 REPETITIONS = 3
@@ -87,6 +88,19 @@ def test_what_trains_says_in_one_line_what_it_needs(programs: Path, tmp_path: Pa
     assert (done.returncode, "pip install 'folklore-harness[train]'" in line) == (2, True)
 
 
+def test_it_imports_nothing_that_judging_does_not_need(programs: Path, table: Path) -> None:
+    code = f"""
+import sys
+from folklore.harness.use.cli import app
+app(["judge", {str(table)!r}, "--claim", {CLAIM!r}], standalone_mode=False)
+print({UNNEEDED!r} & {{name.partition(".")[0] for name in sys.modules}})
+"""
+    done = run(programs / "python", "-c", code, folder=table.parent)
+    assert done.stdout.splitlines()[-1] == "set()", done.stdout + done.stderr
+
+
+# With others' work beside it a machine's CPU-seconds are a fifth off, which `make nightly` does not have.
+@pytest.mark.nightly
 def test_it_starts_as_fast_as_its_libraries(programs: Path, table: Path) -> None:
     """By CPU-seconds in turn, which other work on the machine changes little."""
     libraries = (programs / "python", "-c", "import pandas, scipy.stats")

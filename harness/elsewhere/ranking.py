@@ -214,6 +214,8 @@ def _mean_of_items(rows: pd.DataFrame) -> tuple[float, float | None, float | Non
     if len(effects) < len(findings):
         return mean, None, None
     effect = effects[0] if len(effects) == 1 else average(effects)
+    if rows["value"].isin((0.0, 1.0)).all():  # a share
+        return mean, max(0.0, effect.low), min(1.0, effect.high)
     return mean, effect.low, effect.high
 
 
