@@ -45,8 +45,8 @@ class PlacedResult(Result):
     runs: int
     mean_rank: float | None
     """over tasks"""
-    improvement: float
-    """how often its runs are better than those of another arm"""
+    improvement: float | None
+    """how often its runs are better than those of another arm on the same task"""
     tied: list[str]
     """arms that are neither surely better nor surely worse"""
 
@@ -110,20 +110,29 @@ def rank(runs: Runs, how: Assumptions) -> Ranking:
         claims = [_better(runs.metric, claim.arm, str(claim.other), is_lower) for claim in claims]
     scored = replace(runs, frame=values) if runs.of_items else runs
     arms = [arm for arm in runs.arms if (values["arm"] == arm).any()]
-    judged = [_judged_if_comparable(scored, claim, how, values) for claim in claims]
-    surely_better = _surely_better(judged, is_lower)
+    judged, problems = _judged_pairs(scored, claims, how, values)
+    surely_better = _surely_better(judged, len(claims), is_lower)
     mean = _mean_of_items if runs.of_items else _mean
     placed = [_placed(arm, arms, values, surely_better, is_lower, mean) for arm in arms]
     ordered = sorted(placed, key=lambda arm: arm.mean if is_lower else -arm.mean)
-    return Ranking(runs, tuple(ordered), len(claims))
+    return Ranking(runs.with_problems(*problems), tuple(ordered), len(claims))
 
 
-def _judged_if_comparable(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame) -> RunVerdict | None:
-    """None for arms that nothing compares: they share no task or no item."""
-    try:
-        return judge_claim(runs, claim, how, values, with_readings=False)
-    except UserError:
-        return None
+def _judged_pairs(
+    runs: Runs, claims: Sequence[RunClaim], how: Assumptions, values: pd.DataFrame
+) -> tuple[list[RunVerdict], tuple[Problem, ...]]:
+    """Verdicts on the pairs that can be compared, and a problem for the others, such as arms that share no task. Raises
+    UserError if no pair can be."""
+    judged, reasons = [], list[UserError]()
+    for claim in claims:
+        try:
+            judged.append(judge_claim(runs, claim, how, values, with_readings=False))
+        except UserError as error:
+            reasons.append(error)
+    if not judged:
+        raise reasons[0]
+    names = tuple(map(str, reasons[:1]))
+    return judged, (Problem("pairs of arms that cannot be compared", len(reasons), "they are tied", names),) if reasons else ()
 
 
 def _better(metric: str, arm: str, other: str, is_lower: bool) -> RunClaim:
@@ -145,14 +154,14 @@ def _in_one_unit(values: pd.DataFrame, is_lower: bool) -> pd.DataFrame:
     return scores
 
 
-def _surely_better(judged: Sequence[RunVerdict | None], is_lower: bool) -> set[tuple[str, str]]:
-    """Pairs of an arm and one that it is surely better than, by Holm's correction for all pairs. What counts is the average
-    over the tasks, also of those that disagree."""
-    comparable = [verdict for verdict in judged if verdict is not None and verdict.reading != CONFOUNDED]
+def _surely_better(judged: Sequence[RunVerdict], count: int, is_lower: bool) -> set[tuple[str, str]]:
+    """Pairs of an arm and one that it is surely better than, by Holm's correction for `count` pairs. The average over the tasks
+    counts, also of tasks that disagree."""
+    comparable = [verdict for verdict in judged if verdict.reading != CONFOUNDED]
     order = sorted((_p_and_pair(verdict, is_lower) for verdict in comparable), key=lambda comparison: comparison[0])
     better: set[tuple[str, str]] = set()
     for place, (p, pair) in enumerate(order):
-        if p > ALPHA / (len(judged) - place):
+        if p > ALPHA / (count - place):
             break
         better.add(pair)
     return better
@@ -219,7 +228,7 @@ def _mean_of_items(rows: pd.DataFrame) -> tuple[float, float | None, float | Non
     return mean, effect.low, effect.high
 
 
-def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> float:
+def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> float | None:
     """The share of pairs of a run and one of another arm on the same task in which it is better; ties count half. Tasks and
     arms count the same (Agarwal et al. 2021)."""
     sign = -1.0 if is_lower else 1.0
@@ -230,4 +239,4 @@ def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> fl
             sorted_values = np.sort(sign * other["value"].to_numpy(float))
             below, not_above = (np.searchsorted(sorted_values, own, side) for side in ("left", "right"))
             shares.append(float(np.mean(below + not_above)) / 2 / len(sorted_values))
-    return float(np.mean(shares)) if shares else math.nan
+    return float(np.mean(shares)) if shares else None

@@ -7,7 +7,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from ...declare.level import LEVEL
-from .two_samples import Effect
+from .two_samples import Contrast, Effect, effect_from_contrast
 
 # Estimate, low, high.
 Interval = tuple[float, float, float]
@@ -98,12 +98,4 @@ def trend(effects: Sequence[Effect], sizes: Sequence[float], level: float = LEVE
 
 def effect_of(value: float, error: float, freedom: float, seeds: int, level: float = LEVEL) -> Effect:
     """A number with its standard error, whose square has these degrees of freedom; seeds: that it is taken to rest on."""
-    half = error * float(scipy.stats.t.ppf(0.5 + level / 2, freedom))
-
-    def p_inside(low: float, high: float) -> float:
-        if error == 0:
-            return 0.0 if low < value < high else 1.0
-        tails = scipy.stats.t.sf([(value - low) / error, (high - value) / error], freedom)
-        return min(1.0, 2 * float(max(tails)))
-
-    return Effect(value, value - half, value + half, seeds, p_inside, error * math.sqrt(seeds), freedom=freedom)
+    return effect_from_contrast(Contrast(value, error, freedom), seeds, level)

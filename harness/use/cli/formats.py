@@ -16,17 +16,17 @@ SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?"}
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
 SPECIAL |= {sign: "\\" + sign for sign in "&%$#_{}"} | {"≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "–": "--"}
 
-Found = JudgedRuns | Gate | Ranking
+Report = JudgedRuns | Gate | Ranking
 
 
-def written(report: Found, form: str) -> str:
+def written(report: Report, form: str) -> str:
     """The report as text. form: one of FORMATS."""
     return "".join(f"{line}\n" for line in (_markdown(report) if form == "markdown" else _latex(report)))
 
 
-def _markdown(report: Found) -> Iterator[str]:
+def _markdown(report: Report) -> Iterator[str]:
     if isinstance(report, Ranking):
-        yield from _table(_heads(report), [_cells(report, placed) for placed in report.arms])
+        yield from _table(_heads(report), [_cells(placed) for placed in report.arms])
         return
     judged = report.judged if isinstance(report, Gate) else report
     if isinstance(report, Gate):
@@ -97,15 +97,24 @@ def _heads(ranking: Ranking) -> tuple[str, ...]:
     return ("Rank", "Arm", "Score (95% CI)" if ranking.is_of_tasks else "Mean (95% CI)", "Better", "Tied with")
 
 
-def _cells(ranking: Ranking, placed: PlacedResult) -> tuple[str, ...]:
+def _cells(placed: PlacedResult) -> tuple[str, ...]:
+    return placed.ranks, placed.arm, mean_of(placed), improvement_of(placed), ", ".join(placed.tied)
+
+
+def mean_of(placed: PlacedResult) -> str:
+    """The arm's mean with its interval, if it has one."""
     ends = (placed.mean, placed.mean) if placed.low is None or placed.high is None else (placed.low, placed.high)
-    return placed.ranks, placed.arm, in_prose(placed.mean, *ends, ""), f"{placed.improvement:.0%}", ", ".join(placed.tied)
+    return in_prose(placed.mean, *ends)
 
 
-def _latex(report: Found) -> Iterator[str]:
+def improvement_of(placed: PlacedResult) -> str:
+    return "–" if placed.improvement is None else f"{placed.improvement:.0%}"
+
+
+def _latex(report: Report) -> Iterator[str]:
     """A row for each claim or arm, under a comment that names the columns."""
     if isinstance(report, Ranking):
-        heads, rows = _heads(report), [_cells(report, placed) for placed in report.arms]
+        heads, rows = _heads(report), [_cells(placed) for placed in report.arms]
     else:
         judged = report.judged if isinstance(report, Gate) else report
         heads = ("Claim", "Verdict", _effect_head(judged), "p", _rows_are(judged))

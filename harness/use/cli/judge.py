@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,8 +144,12 @@ def judge(
         raise UserError(f"--format {form}: must be {' or '.join(FORMATS)}; --json prints JSON")
     if fail_on not in (None, "refuted", "open"):
         raise UserError(f"--fail-on {fail_on}: must be refuted or open")
-    if minimize and maximize:
-        raise UserError("--minimize and --maximize exclude each other; give one")
+    is_asked = bool(claim or claims or compare)
+    _require_apart({"--minimize": minimize}, {"--maximize": maximize})
+    _require_apart({"--format": form}, {"--json": as_json})
+    _require_apart({"--baseline": baseline}, {"--claim, --claims or --compare": is_asked, "--write-back": into_tracker})
+    others = {"--baseline": baseline, "--fail-on": fail_on, "--page": page, "--write-back": into_tracker}
+    _require_apart({"--rank": rank}, {"--claim, --claims or --compare": is_asked, **others})
     columns = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task, "run": run}
     columns |= {"item": item, "cluster": cluster}
     better = "lower" if minimize else "higher" if maximize else None
@@ -160,12 +164,6 @@ def judge(
             return
     if baseline is not None:
         require_size("--within", within)
-    if baseline is not None and (options.claims or compare):
-        raise UserError("--baseline asks one question of its own: leave out --claim and --compare, or --baseline")
-    if into_tracker and (baseline or rank):
-        raise UserError("--write-back writes verdicts on claims: leave out --baseline and --rank, or --write-back")
-    if rank and (options.claims or compare or baseline or page):
-        raise UserError("--rank compares all arms: leave out --claim, --compare, --baseline and --page")
     if rank:
         ranking = rank_sources(sources, options)
         if form is not None:
@@ -189,6 +187,14 @@ def judge(
         err.print(f"verdicts are in the tags of {tagged} runs")
     if fail_on is not None and _fails(report, fail_on):
         raise typer.Exit(FAILED)
+
+
+def _require_apart(one: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Raises UserError if an option is given together with one of others that it excludes."""
+    ((name, value),) = one.items()
+    for other, other_value in others.items():
+        if value and other_value:
+            raise UserError(f"{name} and {other} exclude each other; leave one out")
 
 
 def _options(
@@ -284,7 +290,7 @@ def _show(report: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
 
 def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
     """Ranks, means and ties; the best arm first."""
-    from ...judge.spelling import in_prose
+    from .formats import improvement_of, mean_of
 
     if as_json:
         print_json(ranking.row())
@@ -298,8 +304,7 @@ def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
     columns += [Column("mean rank", number=True)] if ranking.is_of_tasks else []
     rows = []
     for arm in ranking.arms:
-        ends = (arm.mean, arm.mean) if arm.low is None or arm.high is None else (arm.low, arm.high)
-        cells = [arm.ranks, printable(arm.arm), in_prose(arm.mean, *ends, ""), str(arm.runs), f"{arm.improvement:.0%}"]
+        cells = [arm.ranks, printable(arm.arm), mean_of(arm), str(arm.runs), improvement_of(arm)]
         cells += [f"{arm.mean_rank:.2g}"] if arm.mean_rank is not None else []
         tied = f"tied with {printable(', '.join(arm.tied))}" if arm.tied else ""
         rows.append(Row(cells, [tied]))

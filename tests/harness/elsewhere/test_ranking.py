@@ -135,8 +135,29 @@ def test_the_command_prints_ranks_and_sends_them(tmp_path: Path) -> None:
     assert "| 2–3 | b | 1.5" in folklore_here("judge", path, "--rank", "--format", "markdown").stdout
     assert "2--3 & b & 1.5" in folklore_here("judge", path, "--rank", "--format", "latex").stdout
     assert '"best_rank": 2' in folklore_here("judge", path, "--rank", "--json").stdout
-    refused = folklore_here("judge", path, "--rank", "--claim", "loss: b < a", code=2)
-    assert "leave out --claim" in " ".join(refused.stderr.split())
+    for option in (
+        ("--claim", "loss: b < a"),
+        ("--baseline", path),
+        ("--fail-on", "open"),
+        ("--page", "a.html"),
+        ("--write-back",),
+    ):
+        refused = folklore_here("judge", path, "--rank", *option, code=2)
+        assert "exclude each other; leave one out" in " ".join(refused.stderr.split())
+
+
+def test_pairs_that_nothing_compares_are_told_and_no_wrong_option_hides_as_one(tmp_path: Path) -> None:
+    apart = pd.concat([finals({"a": 1.0, "b": 2.0}, 5).assign(task="x"), finals({"c": 1.0, "d": 2.0}, 5).assign(task="y")])
+    ranking = ranked(apart, tmp_path)
+    assert [(problem.what, problem.count) for problem in ranking.runs.problems][-1] == (
+        "pairs of arms that cannot be compared",
+        4,
+    )
+    items = pd.DataFrame({"arm": ["a", "b"] * 5, "item": [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], "score": range(10)})
+    items.to_csv(tmp_path / "items.csv", index=False)
+    reading = ReadingOptions({"item": "item"})
+    with pytest.raises(UserError, match="--sd and --step-worth are about runs"):
+        rank_sources([str(tmp_path / "items.csv")], JudgeOptions(reading=reading, how=Assumptions(deviation=0.1)))
 
 
 def test_a_missing_score_and_an_arm_that_nothing_compares_spoil_no_ranking(tmp_path: Path) -> None:
@@ -149,7 +170,7 @@ def test_a_missing_score_and_an_arm_that_nothing_compares_spoil_no_ranking(tmp_p
     frame.loc[3, "score"] = np.nan
     ranking = ranked(frame, tmp_path, columns={"item": "item"})
     assert places(ranking) == {"b": "1–2", "c": "1–3", "a": "2–3"}
-    assert all(np.isfinite([arm.mean, arm.improvement]).all() for arm in ranking.arms)
+    assert all(np.isfinite(arm.mean) for arm in ranking.arms)
 
 
 def test_the_mean_of_repeated_answers_is_no_surer_than_that_of_their_items(tmp_path: Path) -> None:

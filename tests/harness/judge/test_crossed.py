@@ -7,7 +7,13 @@ import pytest
 import scipy
 from statsmodels.stats.proportion import proportion_confint
 
-from folklore.harness.judge.statistics.crossed import crossed_difference, difference_of_shares, share_above, sources
+from folklore.harness.judge.statistics.crossed import (
+    crossed_difference,
+    crossed_level,
+    difference_of_shares,
+    share_above,
+    sources,
+)
 from folklore.harness.judge.statistics.intervals import Numbers
 from folklore.harness.judge.statistics.two_samples import NoBaseError, NoSpreadError, difference, relative_difference
 from folklore.harness.randomness import numpy_generator
@@ -129,6 +135,32 @@ def test_a_share_has_the_exact_interval() -> None:
     np.testing.assert_allclose([effect.low + 0.5, effect.high + 0.5], proportion_confint(17, 20, method="beta"), rtol=1e-6)
     assert share_above(np.ones(5), 0.9, LEVEL).high == pytest.approx(0.1)
     assert effect.p_inside(0.0, math.inf) == pytest.approx(2 * scipy.stats.binom.sf(16, 20, 0.5))
+
+
+@pytest.mark.parametrize("share", [0.9, 0.97, 0.99])
+def test_a_share_of_few_clusters_that_are_nearly_all_right_is_covered(share: float) -> None:
+    """Exactly: 20 clusters of two answers that are alike, by the number of clusters that are right."""
+    clusters, covered = np.repeat(np.arange(20), 2), 0.0
+    for right in range(21):
+        arm = np.repeat((np.arange(20) < right).astype(float), 2)[:, None]
+        effect, _ = crossed_level(arm, share, clusters, 1.0, LEVEL)
+        covered += float(scipy.stats.binom.pmf(right, 20, share)) * (effect.low <= 0 <= effect.high)
+    assert covered >= 0.95
+
+
+def test_a_percentage_of_few_answers_that_are_nearly_all_right_is_covered() -> None:
+    """Exactly: 20 items, right with .95 and .97 independently; items that both arms miss tell the same as those both get."""
+    covered, counted, shares = 0.0, 0.0, (0.95, 0.97)
+    chances = [shares[0] * (1 - shares[1]), (1 - shares[0]) * shares[1], (1 - shares[0]) * (1 - shares[1])]
+    for gained, lost, missed in ((g, m, n) for g in range(6) for m in range(8) for n in range(3)):
+        counts = [gained, lost, missed, 20 - gained - lost - missed]
+        chance = float(scipy.stats.multinomial.pmf(counts, 20, [*chances, math.prod(shares)]))
+        arm = np.repeat([1.0, 0.0, 0.0, 1.0], counts)[:, None]
+        other = np.repeat([0.0, 1.0, 0.0, 1.0], counts)[:, None]
+        effect, _ = crossed_difference(arm, other, own_clusters(20), True, False, LEVEL)
+        covered += chance * (effect.low <= shares[0] / shares[1] - 1 <= effect.high)
+        counted += chance
+    assert covered >= 0.95 * counted
 
 
 def test_what_has_no_spread_or_no_base_has_no_interval() -> None:

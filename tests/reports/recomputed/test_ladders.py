@@ -30,6 +30,8 @@ def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple
     ("study", "claim", "arms"),
     [
         ("batch_ladder", "scaling.exponent_with_size", {4: "batch_4", 16: "batch_16", 64: "batch_64"}),
+        ("length_ladder", "lr.falls_with_length", {5: "tokens_5", 20: "tokens_20", 80: "tokens_80"}),
+        ("length_ladder", "lr.rises_with_batch_and_length", {5: "grown_5", 20: "tokens_20", 80: "grown_80"}),
     ],
 )
 def test_exponents_of_the_best_lr(study: str, claim: str, arms: dict[int, str]) -> None:
