@@ -244,7 +244,7 @@ class RayProcess:
             start_new_session=True,
         )
         theirs.close()
-        ours.send(replace(self.resources, folder=str(self._folder.path)))
+        self._send(replace(self.resources, folder=str(self._folder.path)))
         self._standstill = Standstill(self._process.pid, log.warning, self.resources.address is not None)
 
     def _end(self, at_once: bool) -> None:
@@ -270,12 +270,12 @@ class RayProcess:
 
         def following() -> None:
             next_job = again.next()
-            self._pipe.send((next_job and (next_job[0], SealedJob.of(next_job[1])), again.exhausted))
+            self._send((next_job and (next_job[0], SealedJob.of(next_job[1])), again.exhausted))
 
         answers: dict[str, Callable[..., None]] = {
             "next": following,
             "settled": again.settled,
-            "halve": lambda pack: self._pipe.send(again.halve(pack)),
+            "halve": lambda pack: self._send(again.halve(pack)),
         }
         for event in ("progress", "finished", "halved", "retried", "failed"):
             answers[event] = getattr(listener, event)
@@ -285,8 +285,7 @@ class RayProcess:
             if self.stopping and stopped_at == math.inf:
                 stopped_at = now
                 on_stop()
-                with suppress(OSError):
-                    self._pipe.send(STOP)
+                self._send(STOP)
             if now - stopped_at >= STOP_SECONDS:
                 return
             if not self._pipe.poll(INTERRUPT_SECONDS):
@@ -300,6 +299,11 @@ class RayProcess:
             if name == ENDED:
                 return
             answers[name](*arguments)
+
+    def _send(self, message: object) -> None:
+        """To Ray's process. One that has ended reads nothing: what it said before and the end of the pipe are received next."""
+        with suppress(OSError):
+            self._pipe.send(message)
 
     def _receive(self) -> Any:
         """The next message from Ray's process. Raises what that raises."""

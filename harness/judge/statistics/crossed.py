@@ -31,6 +31,8 @@ Labels = NDArray[np.int64]
 # A standard error of 2 / (C + 2): Clopper and Pearson's interval of C right answers of C begins at most 1.9 / (C + 2) times
 # Student's quantile below 1.
 LEAST_OF_LEVEL = 4.0
+# The spread of answers that are right or wrong counts if this number of clusters is not like the others.
+FEWEST_UNLIKE = 5
 # Weights of clusters, as n_c / n.
 Shares = NDArray[np.float64]
 
@@ -75,7 +77,7 @@ def sources(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float 
         raise NoSpreadError("one item, or one cluster of items, has no spread")
     means = np.sum([side.mean(axis=1) for side in sides], axis=0)
     items, freedom = _of_clusters(_sums(means, clusters), size / size.sum())
-    items = max(items, _least(arm, other, len(size), scale))
+    items = max(items, _least(arm, other, clusters, scale))
     if items == 0:
         raise NoSpreadError("all items say the same, so nothing tells how far others would differ")
     parts, seeds, both = [(items, freedom)], 0.0, 0.0
@@ -92,14 +94,17 @@ def _sums(means: Numbers, clusters: Labels) -> Numbers:
     return np.asarray(np.bincount(clusters, means - means.mean()) / len(means))
 
 
-def _least(arm: Numbers, other: Numbers | None, clusters: int, scale: float) -> float:
-    """Least variance of a mean of right and wrong answers; 0 of other scores. The spread of few that are nearly all alike says
-    nothing, so a difference has at least the variance of Bonett and Price's without an item that the arms differ on, and one
-    arm's share one whose interval is as wide as Clopper and Pearson's if all are right."""
+def _least(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float) -> float:
+    """Least variance of a mean of right and wrong answers, if clusters are nearly all alike and their spread says nothing;
+    0 of other answers. A difference has at least the variance of Bonett and Price's without an item that the arms differ on, and
+    one arm's share one whose interval is as wide as Clopper and Pearson's if all are right."""
     sides = [arm] if other is None else [arm, other]
     if not all(np.isin(side, (0.0, 1.0)).all() for side in sides):
         return 0.0
-    return (LEAST_OF_LEVEL if other is None else 1.0 + scale**2) / (clusters + 2) ** 2
+    unlike = [arm != other.mean(axis=1, keepdims=True)] if other is not None else [arm != 0, arm != 1]
+    if min(len(np.unique(clusters[rows.any(axis=1)])) for rows in unlike) >= FEWEST_UNLIKE:
+        return 0.0
+    return (LEAST_OF_LEVEL if other is None else 1.0 + scale**2) / (len(np.bincount(clusters)) + 2) ** 2
 
 
 def _of_clusters(sums: Numbers, shares: Shares) -> tuple[float, float]:

@@ -1,8 +1,12 @@
 """Real runs with published answers: each is judged, and its answer equal to the published one or the difference explained."""
 
+import itertools
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
+import scipy
 
 from folklore.harness.elsewhere.comparing import Assumptions
 from folklore.harness.elsewhere.judge_runs import JudgedRuns, JudgeOptions, judge_sources
@@ -110,3 +114,31 @@ def test_why_warmup_has_one_seed_each() -> None:
     assert verdict.estimate > 0.5
     assert not verdict.firm
     assert verdict.verdict == "open"
+
+
+def test_questions_on_passages_are_compared_by_the_means_of_passages() -> None:
+    """Five questions a passage: Student's test of 40 means, by SciPy."""
+    reading = ReadingOptions({"item": "question", "cluster": "passage"})
+    (verdict,) = judge("turn4/items.csv", "correct: B > A", reading=reading).claims
+    by_passage = pd.read_csv(RUNS / "turn4" / "items.csv").pivot_table(index="passage", columns="model", values="correct")
+    low, high = scipy.stats.ttest_1samp(by_passage["B"] - by_passage["A"], 0.0).confidence_interval(0.95)
+    np.testing.assert_allclose([verdict.low, verdict.high], [low, high])
+    assert (verdict.verdict, verdict.strength) == ("supported", "firm")
+
+
+def test_neighbouring_records_by_the_rule_of_their_contest() -> None:
+    """Of 27 neighbours with three runs or more each 5 gain .005 at p < .01, 15 gain anything, 6 not even at p < .05."""
+    table = pd.read_csv(RUNS / "turn4" / "parameter_golf.csv")
+    counts = table["record"].value_counts(sort=False)
+    claims = [
+        f"val_bpb: '{after}' < '{before}'"
+        for before, after in itertools.pairwise(counts.index)
+        if min(counts[[before, after]]) > 2
+    ]
+    reading, unpaired = ReadingOptions({"arm": "record"}), Assumptions(paired=False)
+    verdicts = judge("turn4/parameter_golf.csv", *claims, reading=reading, how=unpaired).claims
+    gains = [(-float(verdict.estimate or 0.0), verdict.p / 2) for verdict in verdicts]
+    assert len(gains) == 27
+    assert sum(gain >= 0.005 and p < 0.01 for gain, p in gains) == 5
+    assert sum(gain > 0 and p < 0.01 for gain, p in gains) == 15
+    assert sum(not (gain > 0 and p < 0.05) for gain, p in gains) == 6

@@ -50,6 +50,9 @@ try:
         if pack == "dies" and times == 1 or pack == "dies again":
             print("last words", file=sys.stderr, flush=True)
             os._exit(7)
+        if pack == "asks and dies" and times == 1:
+            link.tell("next")
+            os._exit(7)
         if pack == "loses its node" and times == 1:
             link.tell("lost", "the raylet ended")
             os._exit(1)
@@ -134,6 +137,22 @@ def test_what_was_in_flight_is_handed_out_again(tmp_path: Path, caplog: pytest.L
     attempts = {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()}
     assert attempts == {"first": 1, "dies": 2, "last": 1}
     assert caplog.messages == [LOST.format("the process that holds Ray ended with code 7: last words")]
+
+
+class Late(Jobs):
+    """Answers after the process that asked has ended."""
+
+    def next(self) -> tuple[str, Job] | None:
+        time.sleep(1.0 if "asks and dies" in self.running else 0.0)
+        return super().next()
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_answer_that_nobody_reads_any_more_is_a_loss_like_another(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Late(["first", "asks and dies", "last"])
+    swept(tmp_path, jobs)
+    assert sorted(jobs.done) == ["asks and dies", "first", "last"]
+    assert [line.startswith("Ray lost this machine's node") for line in caplog.messages] == [True]
 
 
 @pytest.mark.usefixtures("stand_in")
