@@ -95,9 +95,12 @@ def _sums(means: Numbers, clusters: Labels) -> Numbers:
 
 
 def _least(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float) -> float:
-    """Least variance of a mean of right and wrong answers, if clusters are nearly all alike and their spread says nothing;
-    0 of other answers. A difference has at least the variance of Bonett and Price's without an item that the arms differ on, and
-    one arm's share one whose interval is as wide as Clopper and Pearson's if all are right."""
+    """Least variance of a mean of right and wrong answers, if clusters are nearly all alike and their spread says nothing; 0 of
+    other answers.
+
+    A difference has at least the variance of Bonett and Price's without an item that the arms differ on. One arm's share has
+    one whose interval is as wide as Clopper and Pearson's if all are right.
+    """
     sides = [arm] if other is None else [arm, other]
     if not all(np.isin(side, (0.0, 1.0)).all() for side in sides):
         return 0.0
