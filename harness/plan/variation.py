@@ -209,15 +209,17 @@ class _Draft:
             self._set_field(name, values[0])
 
     def _check(self, name: str, value: Value) -> None:
-        """Raises UserError for a value that the field's own rules refuse beside the values of the first arm."""
+        """Raises UserError for a value that the field's own rules refuse beside what else is set and the values of the first
+        arm."""
         if name == EXAMPLES:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise UserError(f"--set {EXAMPLES}={value}: must be a whole number from 1 on")
             return
         part, model = next((part, model) for part, model in PARTS if name in model.model_fields)
         first = getattr(self.study.configuration(self.scale, self.arms[0], {}), part)
+        fields = {other: values[0] for other, values in self.changes.settings.items() if other in model.model_fields}
         try:
-            model.model_validate({**first.model_dump(), name: value})
+            model.model_validate({**first.model_dump(), **fields, name: value})
         except ValidationError as error:
             raise invalid(f"--set {name}={_spelled([value])}", error) from None
 

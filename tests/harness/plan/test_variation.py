@@ -121,6 +121,12 @@ def test_no_trial_of_a_variation_is_one_of_the_study(study: Study) -> None:
     assert not declared & own
 
 
+@pytest.mark.parametrize("settings", [("width=48", "heads=3"), ("heads=3", "width=48")])
+def test_settings_that_fit_each_other_alone_are_set_together(study: Study, settings: tuple[str, str]) -> None:
+    workload = varied(study, *settings).configuration("laptop", "none", {}).workload
+    assert (workload.width, workload.heads) == (48, 3)
+
+
 @pytest.mark.parametrize(
     ("settings", "only", "message"),
     [
