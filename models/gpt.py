@@ -32,6 +32,7 @@ class Block:
         adapter_rank: int = 0,
     ):
         self.name, self.heads, self.scale, self.post_norm = name, heads, scheme.attention_scale(width // heads), post_norm
+        self.branch_multiplier = scheme.branch_multiplier(depth)
         hidden = scheme.hidden_std
 
         def added(fan_in: int) -> float:
@@ -59,11 +60,16 @@ class Block:
         qkv = self._linear(self.qkv, view, x_KNW).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
         mixed = causal_attention(query, key, value, self.heads, self.scale)
-        return view.dropped(f"{self.name}.attention", self._linear(self.out, view, mixed.view(lanes, rows, width)))
+        return self._branch(view, "attention", self._linear(self.out, view, mixed.view(lanes, rows, width)))
 
     def _mlp(self, view: View, x_KNW: Tensor) -> Tensor:
         hidden = F.gelu(self._linear(self.up, view, x_KNW))
-        return view.dropped(f"{self.name}.mlp", self._linear(self.down, view, hidden))
+        return self._branch(view, "mlp", self._linear(self.down, view, hidden))
+
+    def _branch(self, view: View, name: str, x_KNW: Tensor) -> Tensor:
+        """What is added to the stream, of what a branch computes."""
+        scaled = x_KNW if self.branch_multiplier == 1.0 else x_KNW * self.branch_multiplier
+        return view.dropped(f"{self.name}.{name}", scaled)
 
     def _linear(self, layer: Linear, view: View, x_KNI: Tensor) -> Tensor:
         adapter = self.adapters.get(layer)

@@ -1,4 +1,4 @@
-"""How weights start and how their learning rates depend on width.
+"""How weights start, and how they and their learning rates depend on width and depth.
 
 Standard: hidden weights normal with variance 1/fan_in, so that a layer keeps the scale of its input; embeddings at
 GPT-2's 0.02 (Radford et al. 2019, released code); matrices that write into the residual stream divided by
@@ -9,6 +9,10 @@ parameters (embeddings, biases, gains, readout) learn at LR*m under SGD; the rea
 width and its input is divided by m; attention scores are divided by the head's size and not by its root, so that they
 follow the head's growth: where a wider model has more heads of the same size, they stay. At the base width both
 parametrizations are the same.
+
+CompleteP's depth rule (Dey et al. 2025, table 1, alpha = 1), beside either: what a block adds to the stream is multiplied by
+base_depth / depth, and its matrices start as at the base depth; LRs stay. Their epsilon of Adam, which falls with the
+gradients, is left out: at 1e-8 it matters to neither.
 """
 
 import math
@@ -29,17 +33,22 @@ LR_RULES: dict[str, Callable[[float, int], float]] = {
 @dataclass(frozen=True)
 class Parametrization:
     """`multiplier` is width / base_width under muP, and None in standard parametrization; `head_multiplier` likewise the head's
-    size over that at the base width, and None where it grows as the width does."""
+    size over that at the base width, and None where it grows as the width does. `base_depth` is None without a depth rule."""
 
     multiplier: float | None = None
     zero_readout: bool = False
     head_multiplier: float | None = None
+    base_depth: int | None = None
 
     def hidden_std(self, fan_in: int) -> float:
         return 1.0 / math.sqrt(fan_in)
 
     def residual_std(self, fan_in: int, depth: int) -> float:
-        return self.hidden_std(fan_in) / math.sqrt(2 * depth)
+        return self.hidden_std(fan_in) / math.sqrt(2 * (self.base_depth or depth))
+
+    def branch_multiplier(self, depth: int) -> float:
+        """The factor of what a block adds to the stream."""
+        return (self.base_depth or depth) / depth
 
     def readout_std(self, fan_in: int) -> float:
         return 0.0 if self.zero_readout else math.sqrt((self.multiplier or 1.0) / fan_in)

@@ -69,6 +69,7 @@ STUDY_OF_CLAIM = {
     **dict.fromkeys(("crit.batch_with_tokens", "crit.batch_with_size"), "critical_ladder"),
     **dict.fromkeys(("prec.nearest_with_size", "prec.stochastic_with_size", "prec.fp8_with_size"), "precision_ladder"),
     "wd.batch_with_size": "weight_decay_ladder",
+    "mup.depth_rule_with_size": "depth_ladder",
     **dict.fromkeys(("warmup.gain_with_size", "warmup.steps_with_size", "warmup.range_with_size"), "warmup_ladder"),
     **dict.fromkeys(("decay.plateau_rule", "decay.raise_lr"), "plateaus"),
     **dict.fromkeys(("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"), "transformer_warmup"),
@@ -851,6 +852,17 @@ _CLAIMS = {
         regime="models from 1B to 70B parameters",
         measure="slope of log2 η* on log2 depth, 1 to 8 (2 to 32 on a GPU), at the base width, where muP and the standard"
         " parametrization agree: CI outside [−0.1, 0.1], refuted inside (ours)",
+    ),
+    "mup.depth_rule_with_size": _claim(
+        paraphrase="with a rule for depth the best LR of a shallow model stays the best of a deeper one, and without it does"
+        " not, at each size of model",
+        short="With a depth rule the best LR stays as a model deepens",
+        sources="GL Q16",
+        own=True,
+        follows="mup.depth",
+        measure="from depth 2 to 8, same width: (a) share of the loss reduction lost at the LR tuned at depth 2, CompleteP's"
+        " rule: CI ≤ 1%; (b) the same in standard parametrization, less (a): CI ≥ 1%, refuted ≤ 0 (ours); over sizes: their"
+        " change for each tenfold of parameters, CI",
     ),
     "lr.sharp": _claim(
         paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",

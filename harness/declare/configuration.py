@@ -55,8 +55,8 @@ def data_name(dataset: str, tokenizer: str = "bytes", **_: object) -> str:
 
 
 class Workload(Spec):
-    """A model and the data it is trained on. `heads`, `base_heads` and `context` matter to a GPT alone, `feature_scale` and
-    `label_noise` to the others.
+    """A model and the data it is trained on. `heads`, `base_heads`, `base_depth` and `context` matter to a GPT alone,
+    `feature_scale` and `label_noise` to the others.
     """
 
     FIRST_FIELDS = frozenset(
@@ -83,6 +83,13 @@ class Workload(Spec):
         le=10_000,
         strict=True,
         description="muP: heads at the base width; none: as many as heads, so that a wider model has larger heads and not more",
+    )
+    base_depth: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="depth rule of a gpt (CompleteP, Dey et al. 2025): its blocks add base_depth / depth of what they compute"
+        " to the stream, and start as at this depth; none: the whole",
     )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
     activation: Literal["relu", "gelu", "tanh", "sigmoid"] = Field(

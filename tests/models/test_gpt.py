@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from folklore.harness.declare import Workload
 from folklore.harness.train.workloads.architectures import architecture_named
-from folklore.models import GPT, View
+from folklore.models import GPT, Parametrization, View
 from tests.models.layout import as_in_torch
 
 VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 3, 4, 3, 2
@@ -118,3 +118,34 @@ def test_what_is_added_is_scaled_down_with_the_depth_before_a_norm_alone(post: b
 def test_a_width_that_heads_do_not_divide_is_refused() -> None:
     with pytest.raises(ValueError, match="width 16 is not a multiple of heads 3"):
         GPT(VOCABULARY, CONTEXT, 16, DEPTH, 3)
+
+
+def test_the_depth_rule_is_a_factor_of_what_blocks_add(tokens: Tensor) -> None:
+    """So it is the model without it whose last matrices and biases of each branch are multiplied by base_depth / depth."""
+    ruled = GPT(VOCABULARY, CONTEXT, WIDTH, 4, HEADS, Parametrization(base_depth=2))
+    plain = GPT(VOCABULARY, CONTEXT, WIDTH, 4, HEADS)
+    view = random_view(ruled)
+    halved = View(
+        {
+            name: view[name] / 2 if ".attention.out." in name or ".mlp.down." in name else view[name]
+            for name in (parameter.name for parameter in ruled.parameters)
+        }
+    )
+    assert torch.allclose(ruled(view, tokens), plain(halved, tokens), rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(ruled(view, tokens), plain(view, tokens), rtol=1e-4, atol=1e-4)
+
+
+def test_with_the_depth_rule_matrices_start_as_at_the_base_depth() -> None:
+    def starts(depth: int, base_depth: int | None) -> dict[str, float]:
+        block = GPT(VOCABULARY, CONTEXT, WIDTH, depth, HEADS, Parametrization(base_depth=base_depth)).blocks[0]
+        return {parameter.name: parameter.initial_std for layer in block.layers for parameter in layer.parameters}
+
+    assert starts(8, 2) == starts(2, None) != starts(8, None)
+
+
+def test_a_depth_rule_is_for_norms_before_the_branch() -> None:
+    with pytest.raises(ValueError, match="base_depth = 2: no depth rule for norms after the sum; leave out norm_placement"):
+        Workload(base_depth=2, norm_placement="post")
+    with pytest.raises(ValueError, match="base_depth"):
+        Workload(model="mlp", dataset="digits", base_depth=2)
+    assert Workload(base_depth=2).base_depth == 2

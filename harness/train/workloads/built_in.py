@@ -105,11 +105,11 @@ class BuiltInWorkload(BaseWorkload):
 
 
 def parametrization_of(workload: Workload) -> Parametrization:
-    """The workload's parametrization: how it scales with its width."""
+    """The workload's parametrization: how it scales with its width and depth."""
     from ....models import Parametrization
 
     if workload.parametrization != "mup":
-        return Parametrization(None, workload.zero_readout)
+        return Parametrization(None, workload.zero_readout, base_depth=workload.base_depth)
     multiplier = workload.width / workload.base_width
     more_heads = workload.heads / (workload.base_heads or workload.heads)
-    return Parametrization(multiplier, workload.zero_readout, multiplier / more_heads)
+    return Parametrization(multiplier, workload.zero_readout, multiplier / more_heads, workload.base_depth)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Decoder(Architecture):
     reads_text = True
     drops = True
-    settings = ("norm_placement", "tasks", "adapter_rank", "tokenizer")
+    settings = ("norm_placement", "tasks", "adapter_rank", "tokenizer", "base_depth")
     embedding = "embedding.token.weight"
 
     def check(self, workload: Workload) -> None:
@@ -23,6 +23,10 @@ class Decoder(Architecture):
             raise ValueError(f"heads = {workload.heads}: must divide width = {workload.width}")
         if workload.base_heads is not None and workload.base_width % workload.base_heads:
             raise ValueError(f"base_heads = {workload.base_heads}: must divide base_width = {workload.base_width}")
+        if workload.base_depth is not None and workload.norm_placement == "post":
+            raise ValueError(
+                f"base_depth = {workload.base_depth}: no depth rule for norms after the sum; leave out norm_placement = post"
+            )
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from .....models import GPT
@@ -35,6 +39,7 @@ class Decoder(Architecture):
         grown = workload.parametrization == "mup" and workload.base_heads is not None
         heads = f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}"
         words = f"{heads}, context {workload.context} tokens" + ", post-norm" * (workload.norm_placement == "post")
+        words += "" if workload.base_depth is None else f", CompleteP from depth {workload.base_depth}"
         return words + f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
 
     def hidden_parameters(self, workload: Workload) -> int:
