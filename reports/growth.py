@@ -1,6 +1,7 @@
-"""As models grow: what the page of a study with a ladder, its cards and the index say of how effects change over it."""
+"""As models grow: what the page of a study with a ladder, its cards, the index and the page of all ladders say of how effects
+change over it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..harness.judge.outcomes import WITHDRAWN
 from ..harness.judge.regimes import run_size
 from ..harness.judge.spelling import in_prose, number_and_interval
 from ..harness.judge.trend_sentences import size_words
-from ..harness.judge.trends import ClaimTrend, Point, Prediction, trends
+from ..harness.judge.trends import ClaimTrend, Point, Prediction, points, trends
 from ..harness.judge.verdict import Verdict
 from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan.catalog import Register
@@ -19,6 +20,8 @@ from .figures.drawing import caption
 from .phrases import title, with_bold_numbers
 from .places import figure_name, growth_place, page
 from .study_page import write_figure
+
+PAGE = "ladders.html"
 
 
 def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
@@ -48,6 +51,27 @@ def followed(
     return shown
 
 
+def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], minutes: Mapping[str, str]) -> dict[str, Any]:
+    """A ladder in the table of all: each criterion at each size, with its trend, predictions and what others measured. minutes:
+    of training, by scale."""
+    verdicts, claims = _standing(judged), register.including(study)
+    grown = {(of.claim, of.criterion): of for of in trends(study, verdicts)}
+    by_criterion = points(study, verdicts)
+    rows = [
+        {
+            "title": title(claims.claim(judgement.claim)),
+            "criterion": criterion.name,
+            "rungs": [_rung(study, point, criterion, verdicts, judgement.claim) for point in by_criterion[place]],
+            "others": [publication for publication in study.published if publication.claim == judgement.claim],
+            **_trend(grown.get(place)),
+        }
+        for judgement in study.judgements
+        for criterion in judgement.criteria
+        if by_criterion.get(place := (judgement.claim, criterion.name))
+    ]
+    return {"study": study, "page": page(study.name), "rows": rows, "minutes": minutes}
+
+
 def _shown(
     study: Study, register: Register, verdicts: Sequence[Verdict], output: Path, page_of: str = ""
 ) -> list[dict[str, Any]]:
@@ -68,20 +92,26 @@ def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], fig
     drawing = growth.draw(grown, criterion)
     return {
         "criterion": grown.criterion,
-        "word": grown.trend.word,
-        "sentence": with_bold_numbers([grown.sentence]),
-        "rungs": [_rung(study, point, criterion, verdicts, grown) for point in grown.points],
-        "predictions": [_prediction(predicted, grown) for predicted in grown.predictions],
+        "rungs": [_rung(study, point, criterion, verdicts, grown.claim) for point in grown.points],
+        **_trend(grown),
         "figure": write_figure(Shown("growth", caption(drawing), drawing), figure, output, {}),
     }
+
+
+def _trend(grown: ClaimTrend | None) -> dict[str, Any]:
+    """The trend in words; empty ones of a criterion with a number at one size alone."""
+    if grown is None:
+        return {"word": "", "sentence": "", "predictions": []}
+    predictions = [_prediction(predicted, grown) for predicted in grown.predictions]
+    return {"word": grown.trend.word, "sentence": with_bold_numbers([grown.sentence]), "predictions": predictions}
 
 
 def _standing(judged: Iterable[JudgedTrials]) -> list[Verdict]:
     return [verdict for of in judged if of.meant_to_be for verdict in of.verdicts if verdict.verdict != WITHDRAWN]
 
 
-def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[Verdict], grown: ClaimTrend) -> dict[str, str]:
-    size, place = run_size([criterion], study, point.scale), (grown.claim, point.scale, point.device)
+def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[Verdict], claim: str) -> dict[str, str]:
+    size, place = run_size([criterion], study, point.scale), (claim, point.scale, point.device)
     assert size is not None
     verdict = next(of.verdict for of in verdicts if (of.claim, of.scale, of.device) == place)
     return {
@@ -89,7 +119,7 @@ def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[V
         "parameters": size_words(point.size),
         "steps": f"{size.steps:,}",
         "data": f"{size.tokens_per_parameter:.3g} {size.unit}",
-        "number": in_prose(point.estimate, point.low, point.high, grown.unit),
+        "number": in_prose(point.estimate, point.low, point.high, criterion.written_in),
         "verdict": verdict,
         "link": "-".join(place),
     }

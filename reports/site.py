@@ -156,6 +156,7 @@ def write(
         return True
 
     written = parallel_map(_or_left_out(write_page), in_turn)
+    _write_ladders(output, pages, register, [(study, drawn[study.name][1] or (), judged) for study, judged in ladders])
     _write_index_and_documents(
         output, pages, declared, register, in_register.without_rungs(declared), own, judged_by_study, published, store_option
     )
@@ -210,10 +211,26 @@ def _write_index_and_documents(
     _write_page(output / changes_page.PAGE, pages, changes_page.PAGE, **shown)
     grown = {study.name: growth.words(study, judged_by_study[study.name]) for study in studies}
     content = index_page.content(studies, register, table, there, changes, own, figures(output), grown)
+    content["ladders"] = growth.PAGE if (output / growth.PAGE).is_file() else ""
     _write_page(output / "index.html", pages, "index.html", **content, store_option=store_option)
     for document in register.documents:
         graded = document_page.content(document, register, table, there)
         _write_page(output / f"document-{document.key}.html", pages, "document.html", **graded, store_option=store_option)
+
+
+def _write_ladders(
+    output: Path,
+    pages: Environment,
+    register: Register,
+    ladders: Sequence[tuple[Study, Sequence[Section], Sequence[JudgedTrials]]],
+) -> None:
+    """The table of all ladders that have trials; as it was if only some of the pages are written."""
+    minutes = {
+        study.name: {section.scale: section.details["minutes"] for section in sections} for study, sections, _ in ladders
+    }
+    shown = [growth.summary(study, register, judged, minutes[study.name]) for study, _, judged in ladders if judged]
+    if shown and all(ladder["minutes"] for ladder in shown):
+        _write_page(output / growth.PAGE, pages, growth.PAGE, ladders=shown)
 
 
 def _neighbours(

@@ -21,7 +21,7 @@ from .parts import arms_of, leaves, searched_factor
 from .starts import require_starts
 
 # Pages of the site, beside which a study has one by its name.
-PAGES = ("index", "calibration", "glossary")
+PAGES = ("index", "calibration", "changes", "glossary", "ladders")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # The most trials of all scales together: each takes five kilobytes of a plan. Worlds of the calibration come to 700,000.

@@ -67,6 +67,12 @@ def trends(study: Study, verdicts: Iterable[Verdict]) -> list[ClaimTrend]:
     return [_trend(claim, criterion, known) for claim, criterion, known in _measured(study, study.ladder or (), verdicts)]
 
 
+def points(study: Study, verdicts: Iterable[Verdict]) -> dict[tuple[str, str], tuple[Point, ...]]:
+    """Claim and criterion -> its rungs that have a number, be it one alone."""
+    known = _known_rungs(study, study.ladder or (), verdicts)
+    return {(claim, criterion.name): tuple(rung.point for rung in rungs) for claim, criterion, rungs in known}
+
+
 def predictions(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[dict[str, str | float]]:
     """Predictions for each criterion at a scale by the rungs below it, which a declaration keeps before that rung is trained.
     Empty if the scale is no rung, or fewer than two are below it."""
@@ -113,7 +119,14 @@ class _Known:
 def _measured(
     study: Study, ladder: Sequence[str], verdicts: Iterable[Verdict]
 ) -> Iterator[tuple[str, Criterion, list[_Known]]]:
-    """Claim, criterion, and its rungs that have a number, one of each size, of those that have two."""
+    """The same of criteria that have a number at two rungs."""
+    return (known for known in _known_rungs(study, ladder, verdicts) if len(known[2]) >= LEAST_RUNGS)
+
+
+def _known_rungs(
+    study: Study, ladder: Sequence[str], verdicts: Iterable[Verdict]
+) -> Iterator[tuple[str, Criterion, list[_Known]]]:
+    """Claim, criterion, and its rungs that have a number, one of each size."""
     by_rung: dict[tuple[str, str], Verdict] = {}
     for verdict in verdicts:
         by_rung.setdefault((verdict.claim, verdict.scale), verdict)
@@ -122,8 +135,7 @@ def _measured(
         for criterion in judgement.criteria:
             rungs = (_known(study, criterion, verdict) for verdict in of_claim)
             by_size = {known_rung.point.size: known_rung for known_rung in rungs if known_rung is not None}
-            if len(by_size) >= LEAST_RUNGS:
-                yield judgement.claim, criterion, list(by_size.values())
+            yield judgement.claim, criterion, list(by_size.values())
 
 
 def _known(study: Study, criterion: Criterion, verdict: Verdict) -> _Known | None:

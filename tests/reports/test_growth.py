@@ -115,6 +115,26 @@ def test_the_index_has_the_word_with_a_link(pages: Path) -> None:
     assert f'<td data-label="as it grows"><a class="verdict" href="grown.html#{CLAIM}-growth">' in text
 
 
+def test_one_page_has_every_ladder(pages: Path, study: Study, tmp_path: Path) -> None:
+    """Each size with its verdict, the trend, predictions and the time that training took; the index leads there."""
+    text = read(pages / "ladders.html")
+    assert '<a href="ladders.html">As models grow</a>' in read(pages / "index.html")
+    assert text.count('<a class="verdict" href="grown.html#') == len(WIDTHS)
+    assert f'<span class="note">{NAME}</span>' in text
+    assert "The effect fades from 888 to 50.1k parameters" in text
+    assert text.count("Predicted from the rungs below for ") == 2
+    assert text.count(" minutes") == len(WIDTHS)
+    site.write(tmp_path, [study], REGISTER, of([records(study)]))
+    assert not (tmp_path / "ladders.html").exists()
+
+
+def test_one_size_has_a_number_and_no_trend(grown: Study) -> None:
+    (row,) = growth.summary(grown, OF_GROWN, judged(12), {})["rows"]
+    assert [rung["number"] for rung in row["rungs"]] == ["12.0% (11.5–12.5)"]
+    assert (row["word"], row["predictions"]) == ("", [])
+    assert growth.summary(grown, OF_GROWN, judged(), {})["rows"] == []
+
+
 def test_predictions_say_what_came(grown: Study, tmp_path: Path) -> None:
     """By hand: two rungs of 12% and 9% lead to 6%, and not to 15%."""
     (tmp_path / "figures").mkdir()
