@@ -12,7 +12,7 @@ parametrizations are the same.
 
 CompleteP's depth rule (Dey et al. 2025, table 1, alpha = 1), beside either: what a block adds to the stream is multiplied by
 base_depth / depth, and its matrices start as at the base depth; LRs stay. Their epsilon of Adam, which falls with the
-gradients, is left out: at 1e-8 it matters to neither.
+gradients of the blocks, is left out.
 """
 
 import math

@@ -5,73 +5,80 @@ from typing import Any
 from .kit import *
 from .metrics.mup_transfer import transfer_regret
 
+# Arms set the depth: rungs are those that differ in width.
+WIDTHS = {rung.width: rung for rung in reversed(RUNGS)}
+OF_WIDTH = tuple(reversed(WIDTHS.values()))
+
 study = ladder_draft(
     __file__,
+    ladder=tuple(rung.scale for rung in OF_WIDTH),
     # Without decay of weights, so that depth alone changes what an LR does.
     weight_decay=0.0,
+    seeds=8,
     first_seed=340_000,
     answer=("mup.depth_rule_with_size",),
 )
 
-BASE_DEPTH, DEPTHS = 2, (4, 8)
+BASE_DEPTH = 2
 BASE = study.arm("base", f"depth {BASE_DEPTH}", "both", depth=BASE_DEPTH, reference=True)
 
 
-def deep(kind: str, label: str, **rule: Any) -> dict[int, str]:
+def deep(kind: str, label: str, *depths: int, **rule: Any) -> dict[int, str]:
     """The arms by their depth, the base first."""
-    arms = {depth: study.arm(f"{kind}_{depth}", f"{label}, depth {depth}", label, depth=depth, **rule) for depth in DEPTHS}
+    arms = {depth: study.arm(f"{kind}_{depth}", f"{label}, depth {depth}", label, depth=depth, **rule) for depth in depths}
     return {BASE_DEPTH: BASE, **arms}
 
 
-STANDARD = deep("standard", "standard")
-RULE = deep("rule", "depth rule", base_depth=BASE_DEPTH)
+# At depth 16 the standard parametrization has hardly an optimum at these widths.
+STANDARD = deep("standard", "GPT-2's start", 4, 8)
+RULE = deep("rule", "depth rule", 4, 8, 16, base_depth=BASE_DEPTH)
 
 study.smoke(dict(steps=10, evaluation_examples=8, final_examples=16), factors=peak_lrs(-7, -6, -5), seeds=1)
 
 
 def own(rung: Rung) -> dict[str, Any]:
-    """Of one seed and LR at depth 8 losses scatter by a percent of the loss reduction in the pilot."""
-    return dict(seeds=8 if rung.scale == "laptop" else 5)
+    """Equal steps at all depths: 10 tokens for each parameter of the base."""
+    return dict(steps=rung._replace(depth=BASE_DEPTH // 2).steps(), seeds=8 if rung.device == "cpu" else 5)
 
 
 # In a pilot on two other seeds of the first rung, standard losses at depth 8 hardly differed from 2^-7 to 2^-4.5.
-climb(study, {tuple(STANDARD[depth] for depth in DEPTHS): (-3.0, 1.0)}, usual=(-1.5, 1.0), own=own)
-
-DEEPEST = DEPTHS[-1]
+climb(study, {(STANDARD[4], STANDARD[8]): (-3.0, 1.0)}, own=own, rungs=OF_WIDTH)
 
 
-def regret(arms: dict[int, str]) -> Any:
-    return transfer_regret(arm=arms[DEEPEST], tuned_for=BASE, of="fall")
+def exponent(arms: dict[int, str], window_octaves: float = 1.5) -> Slope:
+    return Slope(points=tuple((depth, Optimum(arm=arm, window_octaves=window_octaves)) for depth, arm in arms.items()))
+
+
+def regret(arms: dict[int, str], depth: int) -> Any:
+    return transfer_regret(arm=arms[depth], tuned_for=BASE, of="fall")
 
 
 study.claim(
     "mup.depth_rule_with_size",
-    no_worse(
-        regret(RULE),
-        f"share of the fall lost at depth {DEEPEST} with the LR tuned at depth {BASE_DEPTH}, depth rule",
-        f"With the depth rule, depth {DEEPEST} loses {{estimate}} of its loss reduction at the best learning rate of depth"
-        f" {BASE_DEPTH}",
-        margin=0.01,
+    equivalent(
+        exponent(RULE),
+        "exponent of the best LR in depth 2 to 16, depth rule",
+        "With the depth rule, the best learning rate scales as depth^{estimate}",
+        # Half an octave over 8x in depth, as over 8x in width.
+        margin=1 / 6,
+        alternatives={"optima from a narrower window": exponent(RULE, 1.0)},
         clause="a",
     ),
-    at_least(
-        0.01,
-        regret(STANDARD) - regret(RULE),
-        f"share of the fall lost from depth {BASE_DEPTH} to {DEEPEST}, standard minus depth rule",
-        f"From depth {BASE_DEPTH} to {DEEPEST}, keeping the learning rate loses {{estimate}} more of the loss reduction in"
-        " standard parametrization than with the depth rule",
+    at_most(
+        -1 / 6,
+        exponent(STANDARD) - exponent(RULE),
+        "exponent of the best LR in depth, GPT-2's start minus depth rule",
+        "Without the depth rule, the exponent of the best learning rate in depth differs by {estimate}",
         refuted=0.0,
         null=0.0,
+        alternatives={"optima from a narrower window": exponent(STANDARD, 1.0) - exponent(RULE, 1.0)},
         clause="b",
     ),
-    *(
-        reported(
-            Slope(points=tuple((depth, Optimum(arm=arm, window_octaves=1.0)) for depth, arm in arms.items())),
-            f"exponent of the best LR in depth, {words}",
-        )
-        for words, arms in (("standard", STANDARD), ("depth rule", RULE))
-    ),
-    reported(loss_gap(RULE[DEEPEST], STANDARD[DEEPEST]), f"tuned loss at depth {DEEPEST}, depth rule over standard"),
+    reported(exponent(STANDARD), "exponent of the best LR in depth 2 to 8, GPT-2's start"),
+    reported(regret(RULE, 8), "share of the fall lost at depth 8 with the LR tuned at depth 2, depth rule", "share"),
+    reported(regret(STANDARD, 8), "share of the fall lost at depth 8 with the LR tuned at depth 2, GPT-2's start", "share"),
+    reported(loss_gap(RULE[8], BASE), "tuned loss, depth 8 with the depth rule over depth 2"),
+    reported(loss_gap(STANDARD[8], BASE), "tuned loss, depth 8 with GPT-2's start over depth 2"),
 )
 
 STUDY = study.declared()

@@ -3,7 +3,7 @@
 What a study declares, every metric that several studies use, criteria (criteria.py), and the usual workloads and grids.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..harness.declare import *
@@ -96,12 +96,13 @@ def climb(
     around: Mapping[str | tuple[str, ...], tuple[float, float]],
     usual: tuple[float, float] = (-1.5, 1.5),
     own: Callable[[Rung], Settings] = lambda rung: {},
+    rungs: Sequence[Rung] = RUNGS,
 ) -> None:
     """Declares a scale for every rung, with LRs in half octaves about the best one of the rung.
 
     around: arms -> octaves from it to their lowest and highest LR; usual: of all others. own: what a study sets at a rung.
     """
-    for rung in RUNGS:
+    for rung in rungs:
 
         def grid(octaves: tuple[float, float], best: float = rung.best_log2_lr) -> dict[str, tuple[float, ...]]:
             return lr_grid(best + octaves[0], best + octaves[1], per_octave=2)

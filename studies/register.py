@@ -860,9 +860,8 @@ _CLAIMS = {
         sources="GL Q16",
         own=True,
         follows="mup.depth",
-        measure="from depth 2 to 8, same width: (a) share of the loss reduction lost at the LR tuned at depth 2, CompleteP's"
-        " rule: CI ≤ 1%; (b) the same in standard parametrization, less (a): CI ≥ 1%, refuted ≤ 0 (ours); over sizes: their"
-        " change for each tenfold of parameters, CI",
+        measure="slope of log2 η* on log2 depth, same width: (a) CompleteP's rule, 2 to 16, within ±1/6; (b) GPT-2's start, 2"
+        " to 8, less (a): CI ≤ -1/6, refuted ≥ 0 (ours); over sizes: their change for each tenfold of parameters, CI",
     ),
     "lr.sharp": _claim(
         paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",

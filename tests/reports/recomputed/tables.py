@@ -13,16 +13,15 @@ from folklore.harness.plan.store import evidence
 
 
 @lru_cache(maxsize=1)
-def whole(name: str) -> pd.DataFrame:
+def whole(name: str, scale: str = "laptop") -> pd.DataFrame:
     """All published trials, those of further seeds of some arms and of searches too."""
-    return pd.read_parquet(evidence.FOLDER / f"{name}-laptop-cpu.parquet")
+    return pd.read_parquet(evidence.FOLDER / f"{name}-{scale}-cpu.parquet")
 
 
 @lru_cache(maxsize=2)
-def trials(name: str, seeds: int | None = None) -> pd.DataFrame:
-    """Judged seeds at laptop scale; a diverged run counts with its loss at initialization. seeds: with the further ones of
-    some arms."""
-    judged, table = load_study(name).seed_numbers_at("laptop"), whole(name)
+def trials(name: str, seeds: int | None = None, scale: str = "laptop") -> pd.DataFrame:
+    """Judged seeds; a diverged run counts with its loss at initialization. seeds: with the further ones of some arms."""
+    judged, table = load_study(name).seed_numbers_at(scale), whole(name, scale)
     table = table[table["seed"].isin(judged if seeds is None else range(judged.start, judged.start + seeds))]
     lost = table["outcome"] == "diverged"
     losses = {
@@ -127,13 +126,13 @@ def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
 
 
 @cache
-def estimates(study: str) -> dict[str, list[float | None]]:
-    """Claim -> the published number of each criterion, at laptop scale."""
-    (judged,) = (of for of in published_verdicts(load_study(study)) or () if of.scale == "laptop")
+def estimates(study: str, scale: str = "laptop") -> dict[str, list[float | None]]:
+    """Claim -> the published number of each criterion."""
+    (judged,) = (of for of in published_verdicts(load_study(study)) or () if of.scale == scale)
     return {verdict.claim: [finding.estimate for finding in verdict.findings] for verdict in judged.verdicts}
 
 
-def published(claim: str, study: str, criterion: int = 0) -> float:
-    estimate = estimates(study)[claim][criterion]
+def published(claim: str, study: str, criterion: int = 0, scale: str = "laptop") -> float:
+    estimate = estimates(study, scale)[claim][criterion]
     assert estimate is not None
     return estimate

@@ -1,12 +1,17 @@
-"""One number of each claim of the ladders beside warmup's again, at their first rung, from the published trials by pandas."""
+"""One number of each claim of the ladders beside warmup's again, at all rungs, from the published trials by pandas."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import fall, means, published, trials, tuned
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.plan.catalog import load_study
+from tests.reports.recomputed.tables import fall, published, trials, tuned, vertex
 
 DECAYS = ("tenth", "zero", "linear_zero", "trapezoid")
+
+
+def rungs(study: str) -> list[str]:
+    return [judged.scale for judged in published_verdicts(load_study(study)) or ()]
 
 
 @pytest.mark.parametrize(
@@ -22,8 +27,10 @@ DECAYS = ("tenth", "zero", "linear_zero", "trapezoid")
     ],
 )
 def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple[str, ...]) -> None:
-    table = trials(study)
-    assert (tuned(table, left) - tuned(table, right)) / fall(table, *arms) == pytest.approx(published(claim, study), rel=1e-6)
+    for rung in rungs(study):
+        table = trials(study, scale=rung)
+        share = (tuned(table, left) - tuned(table, right)) / fall(table, *arms)
+        assert share == pytest.approx(published(claim, study, scale=rung), rel=1e-6), rung
 
 
 @pytest.mark.parametrize(
@@ -36,16 +43,7 @@ def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple
 )
 def test_exponents_of_the_best_lr(study: str, claim: str, arms: dict[int, str]) -> None:
     """The slope through the vertices of parabolas, on logarithms."""
-    table = trials(study)
-    optima = [log2_vertex(table, arm) for arm in arms.values()]
-    slope, _ = np.polyfit(np.log2(list(arms)), optima, 1)
-    assert slope == pytest.approx(published(claim, study), rel=1e-6)
-
-
-def log2_vertex(table: pd.DataFrame, arm: str) -> float:
-    """Vertex of a parabola through the LRs within an octave of the one with the lowest mean, where all of them train."""
-    loss = means(table, arm)["validation_loss"]
-    x, best = np.log2(loss.index.to_numpy(float)), int(loss.to_numpy().argmin())
-    near = np.abs(x - x[best]) <= 1 + 1e-9
-    square, linear, _ = np.polyfit(x[near], loss.to_numpy()[near], 2)
-    return float(-linear / (2 * square))
+    for rung in rungs(study):
+        table = trials(study, scale=rung)
+        slope, _ = np.polyfit(np.log2(list(arms)), [vertex(table, arm) for arm in arms.values()], 1)
+        assert slope == pytest.approx(published(claim, study, scale=rung), rel=1e-6), rung

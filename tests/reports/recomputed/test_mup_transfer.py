@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, fall, published, tuned, vertex
+from tests.reports.recomputed.tables import at, best, fall, published, trials, tuned, vertex
 
 STUDY = "mup_transfer"
 BASE = {32: "base_32"}
@@ -14,16 +14,29 @@ DEPTH = {1: "depth_1", 2: "base_32", 4: "depth_4", 8: "depth_8"}
 
 
 @pytest.mark.parametrize(
-    ("claim", "arms"), [("mup.sp_shifts", STANDARD), ("mup.invariant", MUP), ("mup.depth", DEPTH)], ids=str
+    ("claim", "scale", "arms"),
+    [
+        ("mup.sp_shifts", "laptop", STANDARD),
+        ("mup.sp_shifts", "workstation", {24: "off_24", 48: "off_sp_48", 96: "off_sp_96"}),
+        ("mup.invariant", "laptop", MUP),
+        ("mup.invariant", "workstation", {24: "off_24", 48: "off_mup_48", 96: "off_mup_96", 192: "off_mup_192"}),
+        ("mup.depth", "laptop", DEPTH),
+        ("mup.depth", "workstation", DEPTH | {2: "off_24"}),
+    ],
 )
-def test_the_exponent_of_the_best_learning_rate(table: pd.DataFrame, claim: str, arms: dict[int, str]) -> None:
+def test_the_exponent_of_the_best_learning_rate(claim: str, scale: str, arms: dict[int, str]) -> None:
+    table = trials(STUDY, scale=scale)
     slope = np.polyfit(np.log2(list(arms)), [vertex(table, arm, 1.5) for arm in arms.values()], 1)[0]
-    assert slope == pytest.approx(published(claim, STUDY), abs=1e-6)
+    assert slope == pytest.approx(published(claim, STUDY, scale=scale), abs=1e-6)
 
 
-def test_the_regret_of_a_transferred_learning_rate(table: pd.DataFrame) -> None:
-    lost = at(table, "mup_256", best(table, "base_32")) - tuned(table, "mup_256")
-    assert lost / fall(table, "mup_256") == pytest.approx(published("mup.regret", STUDY), abs=1e-9)
+@pytest.mark.parametrize(
+    ("scale", "wide", "narrow"), [("laptop", "mup_256", "base_32"), ("workstation", "off_mup_192", "off_24")]
+)
+def test_the_regret_of_a_transferred_learning_rate(scale: str, wide: str, narrow: str) -> None:
+    table = trials(STUDY, scale=scale)
+    lost = at(table, wide, best(table, narrow)) - tuned(table, wide)
+    assert lost / fall(table, wide) == pytest.approx(published("mup.regret", STUDY, scale=scale), abs=1e-9)
 
 
 def test_the_slope_of_the_logits(table: pd.DataFrame) -> None:
