@@ -67,7 +67,7 @@ class Block:
         return self._branch(view, "mlp", self._linear(self.down, view, hidden))
 
     def _branch(self, view: View, name: str, x_KNW: Tensor) -> Tensor:
-        """What is added to the stream, of what a branch computes."""
+        """The part of a branch's output that is added to the stream."""
         scaled = x_KNW if self.branch_multiplier == 1.0 else x_KNW * self.branch_multiplier
         return view.dropped(f"{self.name}.{name}", scaled)
 

@@ -1,7 +1,7 @@
 """The index: verdicts in a bar, a few claims that stand out, every claim in a row, studies and documents."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -40,7 +40,7 @@ def content(
     return {
         "columns": table.columns,
         "fields": shared.fields(table.columns),
-        "bars": [bar(column, claims, table) for column in table.columns],
+        "bars": [bar(column, _asked_at(column[0], claims, studies), table) for column in table.columns],
         "findings": cards,
         "highlights": columns,
         "rows": rows,
@@ -63,6 +63,12 @@ def content(
         "later": table.later,
         "changes": changes,
     }
+
+
+def _asked_at(scale: str, claims: Iterable[Claim], studies: Sequence[Study]) -> list[Claim]:
+    """The claims whose study has a scale: not every study has longer runs on two cores."""
+    without = {study.name for study in studies if scale not in study.scales}
+    return [claim for claim in claims if claim.study not in without]
 
 
 def _yours(study: Study, table: OutcomeTable, places: Collection[str], grown: Mapping[str, Sequence[str]]) -> dict[str, Any]:

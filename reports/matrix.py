@@ -1,7 +1,7 @@
 """reports/README.md, the matrix of claims by scales: `python -m folklore.reports.matrix`
 writes it; a test holds it to the published verdicts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +42,24 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
         *_documents(index),
         *_withdrawn(table),
     ]
-    heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in index["columns"]))
     for group in dict.fromkeys(row["study"] for row in index["rows"]):
         rows = [row for row in index["rows"] if row["study"] == group and row["judged"]]
         if rows:
             lines += ["", f"## {group}" + (f": {index['titles'][group]}" if group in index["titles"] else ""), ""]
-            lines += _table(heads, ((_claim(row), _where(row), *map(_cell, table.of(row["claim"].id))) for row in rows))
+            lines += _outcomes(rows, table)
     waiting = [row for row in index["rows"] if not row["judged"]]
     if waiting:
         lines += ["", "## To come", ""]
         lines += _table(("Claim", "Where"), ((_claim(row), _where(row)) for row in waiting))
     return "\n".join(lines) + "\n"
+
+
+def _outcomes(rows: Sequence[Mapping[str, Any]], table: OutcomeTable) -> list[str]:
+    """The verdicts of one study's claims, in the columns in which one of them has a verdict."""
+    by_row = [(row, table.of(row["claim"].id)) for row in rows]
+    there = [place for place in range(len(table.columns)) if any(outcomes[place] for _, outcomes in by_row)]
+    heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in (table.columns[place] for place in there)))
+    return _table(heads, ((_claim(row), _where(row), *(_cell(outcomes[place]) for place in there)) for row, outcomes in by_row))
 
 
 def _counts(bar: dict[str, Any]) -> list[str]:
