@@ -1,7 +1,7 @@
 """reports/README.md, the matrix of claims by scales: `python -m folklore.reports.matrix`
 writes it; a test holds it to the published verdicts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
     return "\n".join(lines) + "\n"
 
 
-def _outcomes(rows: Sequence[Mapping[str, Any]], table: OutcomeTable) -> list[str]:
+def _outcomes(rows: Sequence[dict[str, Any]], table: OutcomeTable) -> list[str]:
     """The verdicts of one study's claims, in the columns in which one of them has a verdict."""
     by_row = [(row, table.of(row["claim"].id)) for row in rows]
     there = [place for place in range(len(table.columns)) if any(outcomes[place] for _, outcomes in by_row)]
