@@ -1,7 +1,7 @@
 """As models grow: what the page of a study with a ladder, its cards, the index and the page of all ladders say of how effects
 change over it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .figures.choosing import Shown
 from .figures.drawing import caption
 from .phrases import title, with_bold_numbers
 from .places import figure_name, growth_place, page
-from .study_page import write_figure
+from .study_page import Section, write_figure
 
 PAGE = "ladders.html"
 
@@ -51,9 +51,9 @@ def followed(
     return shown
 
 
-def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], minutes: Mapping[str, str]) -> dict[str, Any]:
-    """A ladder in the table of all: each criterion at each size, with its trend, predictions and what others measured. minutes:
-    of training, by scale."""
+def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], sections: Iterable[Section]) -> dict[str, Any]:
+    """A ladder in the table of all: each criterion at each size, with its trend, predictions and what others measured, and what
+    each rung took. sections: of its page; none if that is not written."""
     verdicts, claims = _standing(judged), register.including(study)
     grown = {(of.claim, of.criterion): of for of in trends(study, verdicts)}
     by_criterion = points(study, verdicts)
@@ -69,7 +69,7 @@ def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], mi
         for criterion in judgement.criteria
         if by_criterion.get(place := (judgement.claim, criterion.name))
     ]
-    return {"study": study, "page": page(study.name), "rows": rows, "minutes": minutes}
+    return {"study": study, "rows": rows, "minutes": {section.scale: section.details["minutes"] for section in sections}}
 
 
 def _shown(

@@ -156,7 +156,8 @@ def write(
         return True
 
     written = parallel_map(_or_left_out(write_page), in_turn)
-    _write_ladders(output, pages, register, [(study, drawn[study.name][1] or (), judged) for study, judged in ladders])
+    summaries = [growth.summary(study, register, judged, drawn[study.name][1] or ()) for study, judged in ladders]
+    _write_ladders(output, pages, [ladder for ladder in summaries if ladder["rows"]])
     _write_index_and_documents(
         output, pages, declared, register, in_register.without_rungs(declared), own, judged_by_study, published, store_option
     )
@@ -218,19 +219,10 @@ def _write_index_and_documents(
         _write_page(output / f"document-{document.key}.html", pages, "document.html", **graded, store_option=store_option)
 
 
-def _write_ladders(
-    output: Path,
-    pages: Environment,
-    register: Register,
-    ladders: Sequence[tuple[Study, Sequence[Section], Sequence[JudgedTrials]]],
-) -> None:
-    """The table of all ladders that have trials; as it was if only some of the pages are written."""
-    minutes = {
-        study.name: {section.scale: section.details["minutes"] for section in sections} for study, sections, _ in ladders
-    }
-    shown = [growth.summary(study, register, judged, minutes[study.name]) for study, _, judged in ladders if judged]
-    if shown and all(ladder["minutes"] for ladder in shown):
-        _write_page(output / growth.PAGE, pages, growth.PAGE, ladders=shown)
+def _write_ladders(output: Path, pages: Environment, ladders: Sequence[dict[str, Any]]) -> None:
+    """The table of all ladders that have numbers; it stays as it was if only some of their pages are written."""
+    if ladders and all(ladder["minutes"] for ladder in ladders):
+        _write_page(output / growth.PAGE, pages, growth.PAGE, ladders=ladders)
 
 
 def _neighbours(

@@ -1,13 +1,13 @@
 """Does a rule for depth keep the best learning rate as a model deepens, and does that change as models grow?"""
 
+from itertools import groupby
 from typing import Any
 
 from .kit import *
 from .metrics.mup_transfer import transfer_regret
 
-# Arms set the depth: rungs are those that differ in width.
-WIDTHS = {rung.width: rung for rung in reversed(RUNGS)}
-OF_WIDTH = tuple(reversed(WIDTHS.values()))
+# Arms set the depth: of rungs of one width the first.
+OF_WIDTH = tuple(next(rungs) for _, rungs in groupby(RUNGS, key=lambda rung: rung.width))
 
 study = ladder_draft(
     __file__,
@@ -38,7 +38,7 @@ study.smoke(dict(steps=10, evaluation_examples=8, final_examples=16), factors=pe
 
 def own(rung: Rung) -> dict[str, Any]:
     """Equal steps at all depths: 10 tokens for each parameter of the base."""
-    return dict(steps=rung._replace(depth=BASE_DEPTH // 2).steps(), seeds=8 if rung.device == "cpu" else 5)
+    return dict(steps=rung._replace(depth=BASE_DEPTH).steps(tokens_a_parameter=10), seeds=8 if rung.device == "cpu" else 5)
 
 
 # In a pilot on two other seeds of the first rung, standard losses at depth 8 hardly differed from 2^-7 to 2^-4.5.
@@ -49,8 +49,8 @@ def exponent(arms: dict[int, str], window_octaves: float = 1.5) -> Slope:
     return Slope(points=tuple((depth, Optimum(arm=arm, window_octaves=window_octaves)) for depth, arm in arms.items()))
 
 
-def regret(arms: dict[int, str], depth: int) -> Any:
-    return transfer_regret(arm=arms[depth], tuned_for=BASE, of="fall")
+def regret(arms: dict[int, str]) -> Any:
+    return transfer_regret(arm=arms[8], tuned_for=BASE, of="fall")
 
 
 study.claim(
@@ -75,8 +75,8 @@ study.claim(
         clause="b",
     ),
     reported(exponent(STANDARD), "exponent of the best LR in depth 2 to 8, GPT-2's start"),
-    reported(regret(RULE, 8), "share of the fall lost at depth 8 with the LR tuned at depth 2, depth rule", "share"),
-    reported(regret(STANDARD, 8), "share of the fall lost at depth 8 with the LR tuned at depth 2, GPT-2's start", "share"),
+    reported(regret(RULE), "share of the fall lost at depth 8 with the LR tuned at depth 2, depth rule", "share"),
+    reported(regret(STANDARD), "share of the fall lost at depth 8 with the LR tuned at depth 2, GPT-2's start", "share"),
     reported(loss_gap(RULE[8], BASE), "tuned loss, depth 8 with the depth rule over depth 2"),
     reported(loss_gap(STANDARD[8], BASE), "tuned loss, depth 8 with GPT-2's start over depth 2"),
 )

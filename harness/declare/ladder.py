@@ -8,7 +8,7 @@ from .design import Design
 
 # The fields by which rungs may differ: the model's size, the length of a run that goes with it, how much is measured and
 # evaluated, and the number format that a device is fast in. Grids of the LR and seeds are a scale's own.
-OF_SIZE = {"width", "depth", "heads", "base_width", "base_heads", "base_depth", "steps", "precision", *Measurement.model_fields}
+OF_SIZE = {"width", "depth", "heads", "base_width", "base_heads", "steps", "precision", *Measurement.model_fields}
 # Shares of the steps, which may be the same number of steps on every rung.
 OF_STEPS = ("warmup_fraction", "decay_fraction", "start_fraction")
 

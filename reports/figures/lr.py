@@ -219,10 +219,9 @@ def _transfer_regret(metric: Any, group: Group) -> None:
         regret = observe(metric, group.table)
         middle = float(np.exp(np.mean(np.log(group.curves[metric.arm].x))))
         text = f"{100 * regret.estimate:+.1f}%".replace("-", "−")
-        high = loss > group.lowest + group.height / 2
-        group.panel.note(
-            text, at, loss, "_ink", "left" if at < middle else "right", "below" if high else "above", kind="finding"
-        )
+        align, place = "left" if at < middle else "right", "below" if loss > group.lowest + group.height / 2 else "above"
+        # In the arm's colour, for among several rings its place alone does not say whose it is.
+        group.panel.note(text, at, loss, group.series(metric.arm), align, place, kind="finding")
 
 
 @overlay.register

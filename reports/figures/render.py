@@ -73,6 +73,8 @@ INTERVALS = {"estimate": 2.4, "beside": 1.3}  # their widths
 BAND, NUMBER_TINT, TINTS = 0.18, 0.3, {"_claimed": 0.13, "_refuted": 0.13, "_soft": 0.2}
 # The other side of a note.
 OTHER = {"left": "right", "right": "left", "above": "below", "below": "above"}
+# Points by which a note may stand above its place; farther away it would be taken for another ring's.
+LIFTS = (0, 12, -12, 24, -24, 6, -6, 18, -18)
 # Markers of a curve; with more points, some have none.
 MOST_MARKERS = 24
 
@@ -274,9 +276,9 @@ def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numb
 
 
 def _note(axes: Axes, look: Look, mark: Mark) -> None:
-    """At the first of the places around its own, near ones first, that no line crosses and no other note covers; if there is
-    none, at its own."""
-    for lift, across, down in product((0, 12, -12, 24, -24), (1, -1), (1, -1)):
+    """At the first of the places around its own that no line crosses and no other note covers; if there is none, at its
+    own."""
+    for lift, across, down in product(LIFTS, (1, -1), (1, -1)):
         note = _annotated(axes, look, _turned(mark, across, down), lift)
         if not _covered(axes, note):
             return

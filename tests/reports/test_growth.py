@@ -129,10 +129,10 @@ def test_one_page_has_every_ladder(pages: Path, study: Study, tmp_path: Path) ->
 
 
 def test_one_size_has_a_number_and_no_trend(grown: Study) -> None:
-    (row,) = growth.summary(grown, OF_GROWN, judged(12), {})["rows"]
+    (row,) = growth.summary(grown, OF_GROWN, judged(12), ())["rows"]
     assert [rung["number"] for rung in row["rungs"]] == ["12.0% (11.5–12.5)"]
     assert (row["word"], row["predictions"]) == ("", [])
-    assert growth.summary(grown, OF_GROWN, judged(), {})["rows"] == []
+    assert growth.summary(grown, OF_GROWN, judged(), ())["rows"] == []
 
 
 def test_predictions_say_what_came(grown: Study, tmp_path: Path) -> None:

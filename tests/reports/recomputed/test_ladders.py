@@ -11,7 +11,10 @@ DECAYS = ("tenth", "zero", "linear_zero", "trapezoid")
 
 
 def rungs(study: str) -> list[str]:
-    return [judged.scale for judged in published_verdicts(load_study(study)) or ()]
+    """The published rungs, one at least."""
+    scales = [judged.scale for judged in published_verdicts(load_study(study)) or ()]
+    assert scales
+    return scales
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple
     for rung in rungs(study):
         table = trials(study, scale=rung)
         share = (tuned(table, left) - tuned(table, right)) / fall(table, *arms)
-        assert share == pytest.approx(published(claim, study, scale=rung), rel=1e-6), rung
+        assert share == pytest.approx(published(claim, study, scale=rung), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -46,4 +49,4 @@ def test_exponents_of_the_best_lr(study: str, claim: str, arms: dict[int, str]) 
     for rung in rungs(study):
         table = trials(study, scale=rung)
         slope, _ = np.polyfit(np.log2(list(arms)), [vertex(table, arm) for arm in arms.values()], 1)
-        assert slope == pytest.approx(published(claim, study, scale=rung), rel=1e-6), rung
+        assert slope == pytest.approx(published(claim, study, scale=rung), rel=1e-6)
