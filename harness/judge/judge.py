@@ -16,6 +16,7 @@ import pandas as pd
 from ..declare import Claim, Criterion, Judgement, Regime, Reported, Study
 from ..declare.claim_size import claim_size
 from ..declare.level import ALPHA
+from ..declare.parts import arms_of
 from ..declare.trials import NotEstimableError
 from ..plan import catalog
 from . import explaining
@@ -63,8 +64,9 @@ def judge(
 
 def report(judgement: Judgement, table: TrialArrays) -> list[str]:
     """Lines shown beside a claim, which decide nothing: the study's reported numbers, and the other error of slopes."""
-    scatter = [line for criterion in judgement.criteria_at(table.scale) if (line := _scatter(criterion, table)) is not None]
-    return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
+    numbers = (_reported(reported, table) for reported in judgement.reported)
+    scatter = (_scatter(criterion, table) for criterion in judgement.criteria_at(table.scale))
+    return [line for line in (*numbers, *scatter) if line is not None]
 
 
 def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
@@ -83,10 +85,13 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
     )
 
 
-def _reported(reported: Reported, table: TrialArrays) -> str:
+def _reported(reported: Reported, table: TrialArrays) -> str | None:
+    """The line of a reported number; none where its arms are not trained at this scale."""
     try:
         observation = observe(reported.observe, table)
     except NotEstimableError as error:
+        if error.verdict == "out of regime" and not arms_of(reported.observe) <= set(table.study.arms_at(table.scale)):
+            return None
         return f"{reported.name}: no estimate, because {error}"
     return f"{reported.name}: {spell_interval(observation.estimate, observation.low, observation.high, reported.written_in)}"
 

@@ -179,6 +179,16 @@ def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
     ]
 
 
+def test_a_number_of_arms_that_are_not_trained_at_a_scale_is_not_reported_there(study: Study) -> None:
+    elsewhere = study.arms["half"].model_copy(update={"scales": ("smoke",)})
+    study = study.model_copy(update={"arms": {**study.arms, "half": elsewhere}})
+    names = {"none": "tuned loss", "half": "tuned loss of an arm that is trained elsewhere"}
+    reported = tuple(Reported(name=name, observe=TunedLoss(arm=arm)) for arm, name in names.items())
+    judgement = judging(study, [criterion(0.0, -0.001)]).judgements[0].model_copy(update={"reported": reported})
+    (line,) = report(judgement, TrialArrays(study, "laptop", frame(study, with_gap(0.0))))
+    assert line.startswith("tuned loss: ")
+
+
 def test_arms_with_one_label_are_told_apart_by_their_panels(study: Study) -> None:
     arms = {name: arm.model_copy(update={"label": "B 8", "panel": name}) for name, arm in study.arms.items()}
     table = TrialArrays(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
