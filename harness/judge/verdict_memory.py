@@ -44,7 +44,7 @@ LIBRARIES = ("numpy", "pandas", "scipy")
 class JudgedTrials:
     """A set of trials as pages show it. verdicts: as they stand; stored as they were judged. meant_to_be: whether its scale is
     judged. reported: claim -> lines beside its criteria, which decide nothing. ran_under: hashes of other declarations than
-    today's that its trials ran under."""
+    today's that its trials ran under. predicted: of a rung of a ladder, what those below it predicted before it was trained."""
 
     meant_to_be: bool
     scale: str
@@ -53,6 +53,7 @@ class JudgedTrials:
     robustness: list[Robustness]
     reported: dict[str, list[str]]
     ran_under: list[str] = field(default_factory=list)
+    predicted: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[JudgedTrials]" = ()) -> "JudgedTrials":
@@ -67,7 +68,8 @@ class JudgedTrials:
         )
         for verdict in verdicts if judged else ():
             reported[verdict.claim] += attempts.pooled_lines(verdict, records.study)
-        return cls(judged, records.scale, records.device, verdicts, records.robustness(verdicts), reported, records.ran_under)
+        of = {"ran_under": records.ran_under, "predicted": records.predicted}
+        return cls(judged, records.scale, records.device, verdicts, records.robustness(verdicts), reported, **of)
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form, verdicts as they were judged: withdrawals are decided when they are read."""
