@@ -35,7 +35,7 @@ from .withdrawing import as_judged, as_they_stand
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
 # is not raised.
-STATISTICS_VERSION = 11
+STATISTICS_VERSION = 12
 # Their versions decide numbers, too.
 LIBRARIES = ("numpy", "pandas", "scipy")
 
@@ -68,8 +68,8 @@ class JudgedTrials:
         )
         for verdict in verdicts if judged else ():
             reported[verdict.claim] += attempts.pooled_lines(verdict, records.study)
-        of = {"ran_under": records.ran_under, "predicted": records.predicted}
-        return cls(judged, records.scale, records.device, verdicts, records.robustness(verdicts), reported, **of)
+        robustness, run = records.robustness(verdicts), (records.ran_under, records.predicted)
+        return cls(judged, records.scale, records.device, verdicts, robustness, reported, *run)
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form, verdicts as they were judged: withdrawals are decided when they are read."""

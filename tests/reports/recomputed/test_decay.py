@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, curves, estimates, gap, published, runs, trials
+from tests.reports.recomputed.tables import best, curves, estimates, gap, means, published, runs, trials
 
 STUDY = "decay"
 # Of arms that close verdicts rest on, and of those that tell steps from tokens; the others have six.
@@ -35,21 +35,14 @@ def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str
     assert gap(trials(STUDY, seeds), left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("claim", "criterion", "left", "right"),
-    [
-        ("decay.cosine_vs_linear", 1, "linear_80", "tenth_80"),
-        ("decay.cosine_vs_step", 1, "late_step", "cosine"),
-        ("decay.beats_constant", 5, "constant_80", "tenth_80"),
-        ("decay.final_positive", 0, "zero_20", "cosine"),
-        ("decay.final_positive", 1, "zero_80", "tenth_80"),
-        ("decay.final_positive", 2, "zero_20_75k", "tenth_20_75k"),
-        ("decay.trapezoid", 0, "trapezoid", "cosine"),
-    ],
-)
-def test_a_gap_of_longer_runs(claim: str, criterion: int, left: str, right: str) -> None:
-    number = gap(trials(STUDY, scale="workstation"), left, right)
-    assert number == pytest.approx(published(claim, STUDY, criterion, "workstation"), rel=1e-9)
+def test_longer_runs() -> None:
+    """Best LRs of the smaller size lie at the low end of their grids, which leaves their gaps without numbers."""
+    table = trials(STUDY, scale="workstation")
+    for arm in ("cosine", "tenth_80", "linear", "linear_80", "constant"):
+        assert best(table, arm) == means(table, arm).index.min()
+    assert estimates(STUDY, "workstation")["decay.final_positive"][:2] == [None, None]
+    of_75k = gap(table, "zero_20_75k", "tenth_20_75k")
+    assert of_75k == pytest.approx(published("decay.final_positive", STUDY, 2, "workstation"), rel=1e-9)
 
 
 def floor_gap(cell: str) -> float:
@@ -60,9 +53,6 @@ def floor_gap(cell: str) -> float:
 def test_the_trend_of_the_floor() -> None:
     """Two doublings lie between 20 and 80 tokens per parameter, in one batch."""
     assert (floor_gap("80") - floor_gap("20_few")) / 2 == pytest.approx(published("decay.floor_and_length", STUDY), rel=1e-9)
-    table = trials(STUDY, scale="workstation")
-    trend = (gap(table, "zero_80", "tenth_80") - gap(table, "zero_20_few", "tenth_20_few")) / 2
-    assert trend == pytest.approx(published("decay.floor_and_length", STUDY, scale="workstation"), rel=1e-9)
 
 
 def test_what_the_steps_make_of_it() -> None:
