@@ -72,8 +72,10 @@ class JudgedTrials:
         return cls(judged, records.scale, records.device, verdicts, robustness, reported, *run)
 
     def to_dict(self) -> dict[str, Any]:
-        """The stored form, verdicts as they were judged: withdrawals are decided when they are read."""
-        return {**asdict(self), "verdicts": [as_judged(verdict).to_dict() for verdict in self.verdicts]}
+        """The stored form, verdicts as they were judged: withdrawals are decided when they are read. Without predictions where
+        there are none, as it was before ladders."""
+        content = {name: value for name, value in asdict(self).items() if value or name != "predicted"}
+        return {**content, "verdicts": [as_judged(verdict).to_dict() for verdict in self.verdicts]}
 
 
 def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:

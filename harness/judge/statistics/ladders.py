@@ -121,9 +121,9 @@ def predicted(rungs: Sequence[Rung], size: float, level: float = LEVEL) -> Effec
     return line.effect(line.at(size, observed=True), level)
 
 
-def outcome(predicted: tuple[float, float], estimate: float) -> Literal["hit", "missed"]:
+def outcome(interval: tuple[float, float], estimate: float) -> Literal["hit", "missed"]:
     """Whether a new rung's estimate lies in the interval that was predicted for it."""
-    low, high = predicted
+    low, high = interval
     return "hit" if low <= estimate <= high else "missed"
 
 
