@@ -1,7 +1,7 @@
 """As models grow: what the page of a study with a ladder, its cards, the index and the page of all ladders say of how effects
 change over it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,38 +24,38 @@ from .study_page import Section, write_figure
 PAGE = "ladders.html"
 
 
-def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
+def words(study: Study, judged: Sequence[JudgedTrials]) -> dict[str, list[str]]:
     """Claim -> the different words of its criteria."""
     by_claim: dict[str, dict[str, None]] = {}
-    for grown in trends(study, _standing(judged)):
+    for grown in _trends(study, judged):
         by_claim.setdefault(grown.claim, {})[grown.trend.word] = None
     return {claim: list(of) for claim, of in by_claim.items()}
 
 
-def content(study: Study, register: Register, judged: Iterable[JudgedTrials], output: Path) -> list[dict[str, Any]]:
+def content(study: Study, register: Register, judged: Sequence[JudgedTrials], output: Path) -> list[dict[str, Any]]:
     """The page's entry for every criterion with a number at two rungs. Figures are written into `output`."""
-    return _shown(study, register, _standing(judged), output)
+    return _shown(study, register, judged, output)
 
 
 def followed(
-    study: Study, register: Register, ladders: Iterable[tuple[Study, Iterable[JudgedTrials]]], output: Path
+    study: Study, register: Register, ladders: Iterable[tuple[Study, Sequence[JudgedTrials]]], output: Path
 ) -> list[dict[str, Any]]:
     """How the effects of a study's claims change, by the ladders that ask them again; each under the claim that is followed."""
     follows = {claim.id: claim.follows for claim in register.claims}
     asked = {judgement.claim for judgement in study.judgements}
     shown: list[dict[str, Any]] = []
     for ladder, judged in ladders:
-        verdicts = [verdict for verdict in _standing(judged) if follows.get(verdict.claim) in asked]
-        for of in _shown(ladder, register, verdicts, output, page_of=study.name):
+        followers = {claim for claim, other in follows.items() if other in asked}
+        for of in _shown(ladder, register, judged, output, followers, page_of=study.name):
             shown.append({**of, "claim": follows[of["claim"]], "page": page(ladder.name)})
     return shown
 
 
-def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], sections: Iterable[Section]) -> dict[str, Any]:
+def summary(study: Study, register: Register, judged: Sequence[JudgedTrials], sections: Iterable[Section]) -> dict[str, Any]:
     """A ladder in the table of all: each criterion at each size, with its trend, predictions and what others measured, and what
     each rung took. sections: of its page; none if that is not written."""
     verdicts, claims = _standing(judged), register.including(study)
-    grown = {(of.claim, of.criterion): of for of in trends(study, verdicts)}
+    grown = {(of.claim, of.criterion): of for of in _trends(study, judged)}
     by_criterion = points(study, verdicts)
     rows = [
         {
@@ -73,12 +73,20 @@ def summary(study: Study, register: Register, judged: Iterable[JudgedTrials], se
 
 
 def _shown(
-    study: Study, register: Register, verdicts: Sequence[Verdict], output: Path, page_of: str = ""
+    study: Study,
+    register: Register,
+    judged: Sequence[JudgedTrials],
+    output: Path,
+    of_claims: Collection[str] | None = None,
+    page_of: str = "",
 ) -> list[dict[str, Any]]:
-    """page_of: the study on whose page it stands, after which its figures are named; '': its own."""
-    claims = register.including(study)
+    """of_claims: those shown; None: all. page_of: the study on whose page it stands, after which its figures are named; '': its
+    own."""
+    claims, verdicts = register.including(study), _standing(judged)
     shown: list[dict[str, Any]] = []
-    for grown in trends(study, verdicts):
+    for grown in _trends(study, judged):
+        if of_claims is not None and grown.claim not in of_claims:
+            continue
         place = growth_place(grown.claim, sum(other["claim"] == grown.claim for other in shown))
         name = {"id": place, "page": "", "claim": grown.claim, "title": title(claims.claim(grown.claim))}
         figure = figure_name(page_of or study.name, place)
@@ -106,7 +114,12 @@ def _trend(grown: ClaimTrend | None) -> dict[str, Any]:
     return {"word": grown.trend.word, "sentence": with_bold_numbers([grown.sentence]), "predictions": predictions}
 
 
-def _standing(judged: Iterable[JudgedTrials]) -> list[Verdict]:
+def _trends(study: Study, judged: Sequence[JudgedTrials]) -> list[ClaimTrend]:
+    """Trends, with the predictions that were kept before a rung was trained."""
+    return trends(study, _standing(judged), {of.scale: of.predicted for of in judged})
+
+
+def _standing(judged: Sequence[JudgedTrials]) -> list[Verdict]:
     return [verdict for of in judged if of.meant_to_be for verdict in of.verdicts if verdict.verdict != WITHDRAWN]
 
 

@@ -5,8 +5,10 @@ ratio is its logarithm; the standard error of an interval at another level is wo
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
@@ -61,10 +63,13 @@ class ClaimTrend:
     predictions: tuple[Prediction, ...]
 
 
-def trends(study: Study, verdicts: Iterable[Verdict]) -> list[ClaimTrend]:
+def trends(
+    study: Study, verdicts: Iterable[Verdict], stored: Mapping[str, Sequence[Mapping[str, Any]]] = MappingProxyType({})
+) -> list[ClaimTrend]:
     """The trend of every criterion of a study that has a number at two rungs of its ladder or more. verdicts: of any scales; of
-    one scale on two kinds of device the first counts."""
-    return [_trend(claim, criterion, known) for claim, criterion, known in _measured(study, study.ladder or (), verdicts)]
+    one scale on two kinds of device the first counts. stored: scale -> `predictions` that were kept before it was trained."""
+    measured = _measured(study, study.ladder or (), verdicts)
+    return [_trend(claim, criterion, known, stored) for claim, criterion, known in measured]
 
 
 def points(study: Study, verdicts: Iterable[Verdict]) -> dict[tuple[str, str], tuple[Point, ...]]:
@@ -188,20 +193,31 @@ def _margin(criterion: Criterion) -> float:
     return min((distance for distance in apart if distance > 0), default=0.0)
 
 
-def _trend(claim: str, criterion: Criterion, known: Sequence[_Known]) -> ClaimTrend:
+def _trend(
+    claim: str, criterion: Criterion, known: Sequence[_Known], stored: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> ClaimTrend:
     trend = judge_ladder([known_rung.rung for known_rung in known], _margin(criterion))
     sentence = trend_sentence(trend, criterion.written_in, ratio=criterion.observe.log_axis)
-    checked = (_checked(criterion, known[:count], known[count]) for count in range(LEAST_RUNGS, len(known)))
     points = tuple(known_rung.point for known_rung in known)
+    checked = []
+    for count in range(LEAST_RUNGS, len(known)):
+        place = (claim, criterion.name)
+        kept = [row for row in stored.get(points[count].scale, ()) if (row["claim"], row["criterion"]) == place]
+        checked.append(_checked(criterion, known[:count], known[count], kept))
     return ClaimTrend(claim, criterion.name, criterion.written_in, points, trend, sentence, tuple(checked))
 
 
-def _checked(criterion: Criterion, below: Sequence[_Known], rung: _Known) -> Prediction:
-    """The prediction for a rung by those below it, with its outcome."""
-    expected = predicted([known_rung.rung for known_rung in below], rung.point.size)
-    return _prediction(criterion, expected, rung.point.scale, rung.point.size, outcome(expected, rung.rung.effect))
+def _checked(criterion: Criterion, below: Sequence[_Known], rung: _Known, kept: Sequence[Mapping[str, Any]]) -> Prediction:
+    """The prediction for a rung with its outcome: the one that was kept before the rung was trained, for those below may have
+    changed since; else by those below."""
+    if kept:
+        prediction = Prediction(rung.point.scale, *(kept[0][name] for name in ("size", "estimate", "low", "high")))
+    else:
+        expected = predicted([known_rung.rung for known_rung in below], rung.point.size)
+        prediction = _prediction(criterion, expected, rung.point.scale, rung.point.size)
+    return replace(prediction, outcome=outcome((prediction.low, prediction.high), rung.point.estimate))
 
 
-def _prediction(criterion: Criterion, expected: Effect, scale: str, size: float, came: str = "") -> Prediction:
+def _prediction(criterion: Criterion, expected: Effect, scale: str, size: float) -> Prediction:
     estimate, low, high = (_off_axis(criterion, end) for end in (expected.estimate, expected.low, expected.high))
-    return Prediction(scale, size, estimate, low, high, came)
+    return Prediction(scale, size, estimate, low, high)

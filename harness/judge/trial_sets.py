@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -99,6 +100,12 @@ class TrialSet:
     def ran_under(self) -> list[str]:
         """Hashes of other declarations than today's that its trials ran under."""
         return sorted(set(self.trials["study_hash"]) - {self.study.hash})
+
+    @property
+    def predicted(self) -> list[dict[str, Any]]:
+        """What the rungs below predicted, as the declaration has it that was written before any of these trials."""
+        before = (fixed for fixed in self.declarations if fixed.hash == self.study.hash and not fixed.trials_before)
+        return [dict(row) for fixed in before for row in fixed.predicted]
 
     @property
     def looks(self) -> tuple[int, ...] | None:

@@ -35,7 +35,7 @@ from .withdrawing import as_judged, as_they_stand
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
 # is not raised.
-STATISTICS_VERSION = 11
+STATISTICS_VERSION = 12
 # Their versions decide numbers, too.
 LIBRARIES = ("numpy", "pandas", "scipy")
 
@@ -44,7 +44,7 @@ LIBRARIES = ("numpy", "pandas", "scipy")
 class JudgedTrials:
     """A set of trials as pages show it. verdicts: as they stand; stored as they were judged. meant_to_be: whether its scale is
     judged. reported: claim -> lines beside its criteria, which decide nothing. ran_under: hashes of other declarations than
-    today's that its trials ran under."""
+    today's that its trials ran under. predicted: of a rung of a ladder, what those below it predicted before it was trained."""
 
     meant_to_be: bool
     scale: str
@@ -53,6 +53,7 @@ class JudgedTrials:
     robustness: list[Robustness]
     reported: dict[str, list[str]]
     ran_under: list[str] = field(default_factory=list)
+    predicted: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[JudgedTrials]" = ()) -> "JudgedTrials":
@@ -67,11 +68,14 @@ class JudgedTrials:
         )
         for verdict in verdicts if judged else ():
             reported[verdict.claim] += attempts.pooled_lines(verdict, records.study)
-        return cls(judged, records.scale, records.device, verdicts, records.robustness(verdicts), reported, records.ran_under)
+        robustness, run = records.robustness(verdicts), (records.ran_under, records.predicted)
+        return cls(judged, records.scale, records.device, verdicts, robustness, reported, *run)
 
     def to_dict(self) -> dict[str, Any]:
-        """The stored form, verdicts as they were judged: withdrawals are decided when they are read."""
-        return {**asdict(self), "verdicts": [as_judged(verdict).to_dict() for verdict in self.verdicts]}
+        """The stored form, verdicts as they were judged: withdrawals are decided when they are read. Without predictions where
+        there are none, as it was before ladders."""
+        content = {name: value for name, value in asdict(self).items() if value or name != "predicted"}
+        return {**content, "verdicts": [as_judged(verdict).to_dict() for verdict in self.verdicts]}
 
 
 def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:

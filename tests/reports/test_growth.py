@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,16 @@ def test_predictions_say_what_came(grown: Study, tmp_path: Path) -> None:
     assert missed.endswith("; measured: 15.0%: missed.")
     assert predicted(12, 9) == []
     assert growth.content(grown, OF_GROWN, judged(12), tmp_path) == []
+
+
+def test_what_a_declaration_predicted_is_what_is_judged(grown: Study, tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    *below, rung = judged(12, 9, 15)
+    kept = {"claim": CLAIM, "criterion": NAME, "size": 12_800.0, "estimate": 0.14, "low": 0.12, "high": 0.16}
+    (shown,) = growth.content(grown, OF_GROWN, [*below, replace(rung, predicted=[kept])], tmp_path)
+    (said,) = shown["predictions"]
+    assert said.startswith("Predicted from the rungs below for 12.8k parameters: 14% (12–16)")
+    assert said.endswith("; measured: 15.0%: hit.")
 
 
 def test_words_of_a_claim_on_the_index(grown: Study, study: Study) -> None:

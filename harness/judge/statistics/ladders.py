@@ -121,9 +121,10 @@ def predicted(rungs: Sequence[Rung], size: float, level: float = LEVEL) -> Effec
     return line.effect(line.at(size, observed=True), level)
 
 
-def outcome(prediction: Effect, effect: Effect) -> Literal["hit", "missed"]:
+def outcome(interval: tuple[float, float], estimate: float) -> Literal["hit", "missed"]:
     """Whether a new rung's estimate lies in the interval that was predicted for it."""
-    return "hit" if prediction.low <= effect.estimate <= prediction.high else "missed"
+    low, high = interval
+    return "hit" if low <= estimate <= high else "missed"
 
 
 def slope_seen(sizes: Sequence[float], errors: Sequence[float], freedom: float) -> float:

@@ -163,8 +163,8 @@ def test_a_rung_on_the_line_hits_and_one_far_off_misses() -> None:
     rungs = ladder((3.5, 2.5, 1.4))
     expected = predicted(rungs, 1e7)
     assert expected.estimate == pytest.approx(0.367, abs=0.01)
-    assert outcome(expected, effect_of(0.5, 0.1, 5, 6)) == "hit"
-    assert outcome(expected, effect_of(-2.5, 0.1, 5, 6)) == "missed"
+    assert outcome((expected.low, expected.high), 0.5) == "hit"
+    assert outcome((expected.low, expected.high), -2.5) == "missed"
     on_line = judge_ladder([*rungs, Rung(1e7, expected)], 0.5).largest
     assert expected.error > on_line.error
 

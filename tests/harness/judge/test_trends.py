@@ -63,6 +63,17 @@ def test_the_rungs_below_predict_the_next_one(climbing: Study) -> None:
     assert before["estimate"] == pytest.approx(0.03, abs=0.01)
 
 
+def test_a_prediction_that_was_kept_stays_when_a_rung_below_changes(climbing: Study) -> None:
+    """More seeds of the middle rung would have led elsewhere: what was predicted before the last one was trained is judged."""
+    below, last = verdicts(climbing, {"laptop": 0.09, "middle": 0.06}), verdicts(climbing, {"wide": 0.03})
+    kept = {"wide": predictions(climbing, "wide", below)}
+    changed_since = [*verdicts(climbing, {"laptop": 0.09, "middle": 0.09}), *last]
+    ((again,),) = (trend.predictions for trend in trends(climbing, changed_since))
+    ((as_kept,),) = (trend.predictions for trend in trends(climbing, changed_since, kept))
+    assert (again.outcome, as_kept.outcome) == ("missed", "hit")
+    assert as_kept.estimate == kept["wide"][0]["estimate"]
+
+
 def test_one_rung_says_nothing_and_what_is_no_rung_is_not_predicted(climbing: Study, study: Study) -> None:
     first = verdicts(climbing, {"laptop": 0.09})
     assert trends(climbing, first) == []

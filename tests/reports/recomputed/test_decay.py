@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, curves, estimates, gap, published, runs, trials
+from tests.reports.recomputed.tables import best, curves, estimates, gap, means, published, runs, trials
 
 STUDY = "decay"
 # Of arms that close verdicts rest on, and of those that tell steps from tokens; the others have six.
@@ -33,6 +33,16 @@ def curve(table: pd.DataFrame, arm: str) -> pd.Series:
 )
 def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str, seeds: int) -> None:
     assert gap(trials(STUDY, seeds), left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
+
+
+def test_longer_runs() -> None:
+    """Best LRs of the smaller size lie at the low end of their grids, which leaves their gaps without numbers."""
+    table = trials(STUDY, scale="workstation")
+    for arm in ("cosine", "tenth_80", "linear", "linear_80", "constant"):
+        assert best(table, arm) == means(table, arm).index.min()
+    assert estimates(STUDY, "workstation")["decay.final_positive"][:2] == [None, None]
+    of_75k = gap(table, "zero_20_75k", "tenth_20_75k")
+    assert of_75k == pytest.approx(published("decay.final_positive", STUDY, 2, "workstation"), rel=1e-9)
 
 
 def floor_gap(cell: str) -> float:
