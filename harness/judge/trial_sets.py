@@ -103,7 +103,7 @@ class TrialSet:
 
     @property
     def predicted(self) -> list[dict[str, Any]]:
-        """What the rungs below predicted, as the declaration has it that was written before any of these trials."""
+        """Predictions of the rungs below, kept by the declaration that was written before any of these trials."""
         before = (fixed for fixed in self.declarations if fixed.hash == self.study.hash and not fixed.trials_before)
         return [dict(row) for fixed in before for row in fixed.predicted]
 
