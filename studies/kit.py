@@ -107,13 +107,6 @@ def climb(
         def grid(octaves: tuple[float, float], best: float = rung.best_log2_lr) -> dict[str, tuple[float, ...]]:
             return lr_grid(best + octaves[0], best + octaves[1], per_octave=2)
 
-        options = {"seeds": 5, **own(rung)}
-        study.scale(
-            rung.scale,
-            rung.description,
-            rung.shape | {"steps": rung.steps()},
-            device=rung.device,
-            factors=grid(usual),
-            arm_factors={arms: grid(octaves) for arms, octaves in around.items()},
-            **options,
-        )
+        tuned = {"factors": grid(usual), "arm_factors": {arms: grid(octaves) for arms, octaves in around.items()}}
+        options = {"device": rung.device, "seeds": 5, **tuned, **own(rung)}
+        study.scale(rung.scale, rung.description, rung.shape | {"steps": rung.steps()}, **options)

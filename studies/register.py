@@ -788,8 +788,8 @@ _CLAIMS = {
         sources="TB 4; GL Q12",
         own=True,
         follows="decay.final_positive",
-        measure="tuned loss, cosine to 10% over cosine to zero, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss"
-        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+        measure="loss at the LR tuned for 10%, cosine to 10% over cosine to zero, 20 tokens a parameter, at each size: CI ≥"
+        " 0.5% of the loss reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "decay.linear_zero_with_size": _claim(
         paraphrase="linear decay to zero gains over cosine decay to 10%, at each size of model",

@@ -128,6 +128,12 @@ class Scale(Spec):
         default=None, description="seeds of arms that need more than the others; what reads such arms alone has all of them"
     )
     judged: bool = True
+    untuned: Literal[True] | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description="values of factors come from elsewhere: where an optimum is read, all arms have one value, and departures"
+        " say where it comes from",
+    )
     departures: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), description="what else keeps this scale's verdicts from overclaiming"
     )

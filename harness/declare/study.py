@@ -292,6 +292,14 @@ class Study(Design):
                     f"criterion '{criterion.name}' at scale '{scale}': no outcome of {seeds} seeds could decide it; add seeds"
                 )
 
+    def _require_untuned(self, scale: str, searched: set[tuple[str, tuple[Any, ...]]]) -> None:
+        """Else one arm could be tuned and its rival not. searched: factors and their values where an optimum is read."""
+        names = " and ".join(sorted({factor for factor, _ in searched}))
+        if len(searched) > len({factor for factor, _ in searched}) or any(len(values) != 1 for _, values in searched):
+            raise ValueError(f"scales.{scale} is untuned: give all arms that are compared one and the same {names}")
+        if not self.scale(scale).departures:
+            raise ValueError(f"scales.{scale} is untuned: say in its departures where its {names} comes from")
+
     def _require_enough(self, scale: str) -> None:
         if self.seeds_at(scale) < MINIMUM_JUDGED_SEEDS:
             raise ValueError(
@@ -306,7 +314,9 @@ class Study(Design):
             for arm in arms_of(leaf, ARM)
             if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self.proposes(scale, arm, over)
         }
-        for arm, over, one_will_do, searches in sorted(searched):
+        if self.scale(scale).untuned:
+            self._require_untuned(scale, {(over, self.factors_at(scale, arm).get(over, ())) for arm, over, *_ in searched})
+        for arm, over, at_one_point, searches in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
             for value in values:
                 if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
@@ -314,6 +324,7 @@ class Study(Design):
                         f"{over} of arm '{arm}' at scale '{scale}' holds {value!r}: must be a number (YAML reads 1e-3 as text:"
                         " write 1.0e-3)"
                     )
+            one_will_do = at_one_point or self.scale(scale).untuned
             if searches and len(values) < MINIMUM_GRID and not (one_will_do and len(values) == 1):
                 raise ValueError(
                     f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"

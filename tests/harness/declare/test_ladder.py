@@ -41,3 +41,28 @@ def test_a_number_of_warmup_steps_may_stay(study: Study) -> None:
 def test_an_unknown_rung_is_refused(study: Study) -> None:
     with pytest.raises(ValidationError, match="named 'wise': known: laptop, smoke"):
         changed(study, ladder=("laptop", "wise"))
+
+
+def untuned(study: Study, **arms: object) -> Study:
+    """With one LR at the wider rung."""
+    lrs = {"scales.wide.factors": {"peak_lr": (0.01,)}, "scales.wide.departures": ["The LR is that of smaller models."]}
+    return ladder(study, **{**lrs, "scales.wide.untuned": True, **arms})
+
+
+def test_a_rung_may_be_trained_at_one_lr_that_others_predict(study: Study) -> None:
+    assert untuned(study).scale("wide").untuned
+    with pytest.raises(ValidationError, match="an optimum needs at least 3 values"):
+        untuned(study, **{"scales.wide.untuned": None})
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "rule"),
+    [
+        ("arm_factors", {"half": {"peak_lr": (0.01, 0.02, 0.04)}}, "give all arms that are compared one and the same peak_lr"),
+        ("arm_factors", {"half": {"peak_lr": (0.02,)}}, "give all arms that are compared one and the same peak_lr"),
+        ("departures", [], "say in its departures where its peak_lr comes from"),
+    ],
+)
+def test_arms_are_untuned_alike_and_say_by_what(study: Study, place: str, value: object, rule: str) -> None:
+    with pytest.raises(ValidationError, match=rf"scales\.wide is untuned: {rule}"):
+        untuned(study, **{f"scales.wide.{place}": value})

@@ -1,11 +1,13 @@
 """One number of each claim of the ladders beside warmup's again, at all rungs, from the published trials by pandas."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.plan.catalog import load_study
-from tests.reports.recomputed.tables import fall, published, trials, tuned, vertex
+from tests.reports.recomputed.tables import at, best, fall, gap, published, trials, tuned, vertex
 
 DECAYS = ("tenth", "zero", "linear_zero", "trapezoid")
 
@@ -20,7 +22,6 @@ def rungs(study: str) -> list[str]:
 @pytest.mark.parametrize(
     ("study", "claim", "left", "right", "arms"),
     [
-        ("decay_ladder", "decay.zero_with_size", "tenth", "zero", DECAYS),
         ("decay_ladder", "decay.linear_zero_with_size", "tenth", "linear_zero", DECAYS),
         ("decay_ladder", "decay.trapezoid_with_size", "trapezoid", "tenth", DECAYS),
         ("optimizer_ladder", "opt.muon_with_size", "adamw", "muon", ("adamw", "muon")),
@@ -32,8 +33,19 @@ def rungs(study: str) -> list[str]:
 def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple[str, ...]) -> None:
     for rung in rungs(study):
         table = trials(study, scale=rung)
+        if not {left, right} <= set(table["arm"]):
+            continue
         share = (tuned(table, left) - tuned(table, right)) / fall(table, *arms)
         assert share == pytest.approx(published(claim, study, scale=rung), rel=1e-6)
+
+
+def test_floors_at_one_lr() -> None:
+    """The LR is the best of decay to 10%, or the only one that is trained."""
+    for rung in rungs("decay_ladder"):
+        table = trials("decay_ladder", scale=rung)
+        lr = best(table, "tenth")
+        share = gap(table, "tenth", "zero", of=partial(at, lr=lr))
+        assert share == pytest.approx(published("decay.zero_with_size", "decay_ladder", scale=rung), rel=1e-6)
 
 
 @pytest.mark.parametrize(
