@@ -130,6 +130,7 @@ def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[V
     return {
         "scale": point.scale,
         "parameters": size_words(point.size),
+        "tuning": ", not tuned" if study.scale(point.scale).untuned else "",
         "steps": f"{size.steps:,}",
         "data": f"{size.tokens_per_parameter:.3g} {size.unit}",
         "number": in_prose(point.estimate, point.low, point.high, criterion.written_in),

@@ -14,8 +14,8 @@ from folklore.harness.judge.statistics.pooling import effect_of
 from folklore.harness.judge.trend_sentences import trend_sentence
 from folklore.harness.judge.trends import ClaimTrend, Point, Prediction
 from folklore.harness.judge.trial_sets import HERE, TrialSet, trial_sets
-from folklore.harness.judge.verdict_memory import JudgedTrials
-from folklore.harness.plan.catalog import Register
+from folklore.harness.judge.verdict_memory import JudgedTrials, published_verdicts
+from folklore.harness.plan.catalog import Register, load_study, register
 from folklore.reports import growth, site
 from folklore.reports.figures.drawing import Panel
 from folklore.reports.figures.growth import draw
@@ -134,6 +134,12 @@ def test_one_size_has_a_number_and_no_trend(grown: Study) -> None:
     assert [rung["number"] for rung in row["rungs"]] == ["12.0% (11.5–12.5)"]
     assert (row["word"], row["predictions"]) == ("", [])
     assert growth.summary(grown, OF_GROWN, judged(), ())["rows"] == []
+
+
+def test_a_size_that_was_not_tuned_says_so() -> None:
+    ladder = load_study("decay_ladder")
+    row, *_ = growth.summary(ladder, register(), published_verdicts(ladder), ())["rows"]
+    assert [rung["scale"] for rung in row["rungs"] if rung["tuning"] == ", not tuned"] == ["rung_400k"]
 
 
 def test_predictions_say_what_came(grown: Study, tmp_path: Path) -> None:
