@@ -80,8 +80,8 @@ VERDICTS = (
         "How an effect changes along a ladder, by a line in the logarithm of the size. Holds: it is there at the largest model,"
         " and a tenfold changes it by less than half. Grows, fades: it surely changes, away from no effect or towards it."
         " Turns: it has opposite signs at the two ends. No effect: it is too small to matter at every size. Open: none of"
-        " these is sure. What is said of sizes beyond the ladder is an extrapolation, and marked as one. Larger models are"
-        " trained for longer: a change may come from either.",
+        " these is sure. What is said of sizes beyond the ladder is an extrapolation, and marked as one. Where larger models"
+        " are trained for longer, a change may come from their size or from the length of their runs.",
         see=("ladder",),
     ),
     Term(
