@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, curves, gap, published, runs, trials
+from tests.reports.recomputed.tables import best, curves, estimates, gap, means, published, runs, trials
 
 STUDY = "decay"
 # Of arms that close verdicts rest on, and of those that tell steps from tokens; the others have six.
@@ -52,25 +52,30 @@ def test_a_gap_of_longer_runs(claim: str, criterion: int, left: str, right: str)
     assert number == pytest.approx(published(claim, STUDY, criterion, "workstation"), rel=1e-9)
 
 
-def floor_gap(cell: str, scale: str = "laptop") -> float:
+def floor_gap(cell: str) -> float:
     """The cost of cosine decay to zero against that to 10%; at 20 tokens per parameter 10% has the shape's own name."""
-    table = trials(STUDY, OF_FLOORS if scale == "laptop" else None, scale)
-    return gap(table, f"zero_{cell}", "cosine" if cell == "20" else f"tenth_{cell}")
+    return gap(trials(STUDY, OF_FLOORS), f"zero_{cell}", "cosine" if cell == "20" else f"tenth_{cell}")
 
 
-@pytest.mark.parametrize("scale", ["laptop", "workstation"])
-def test_the_trend_of_the_floor(scale: str) -> None:
+def test_the_trend_of_the_floor() -> None:
     """Two doublings lie between 20 and 80 tokens per parameter, in one batch."""
-    trend = (floor_gap("80", scale) - floor_gap("20_few", scale)) / 2
-    assert trend == pytest.approx(published("decay.floor_and_length", STUDY, scale=scale), rel=1e-9)
+    assert (floor_gap("80") - floor_gap("20_few")) / 2 == pytest.approx(published("decay.floor_and_length", STUDY), rel=1e-9)
 
 
-@pytest.mark.parametrize("scale", ["laptop", "workstation"])
-def test_what_the_steps_make_of_it(scale: str) -> None:
-    """More steps come first or after more tokens: the mean of both, as a share of what both make."""
-    few, usual, long_in_few, long = (floor_gap(cell, scale) for cell in ("20_few", "20", "80_few", "80"))
+def test_what_the_steps_make_of_it() -> None:
+    """More steps come before or after more tokens: the mean of both, as a share of what both make."""
+    few, usual, long_in_few, long = map(floor_gap, ("20_few", "20", "80_few", "80"))
     share = ((few - usual) + (long_in_few - long)) / 2 / (few - long)
-    assert share == pytest.approx(published("decay.steps_or_tokens", STUDY, scale=scale), rel=1e-9)
+    assert share == pytest.approx(published("decay.steps_or_tokens", STUDY), rel=1e-9)
+
+
+@pytest.mark.parametrize("claim", ["decay.floor_and_length", "decay.steps_or_tokens"])
+def test_longer_runs_have_no_trend(claim: str) -> None:
+    """The best LRs of a quarter of the steps are the highest that were tried."""
+    table = trials(STUDY, scale="workstation")
+    for arm in ("tenth_20_few", "zero_20_few"):
+        assert best(table, arm) == means(table, arm).index.max()
+    assert estimates(STUDY, "workstation")[claim] == [None]
 
 
 def of_first_half(table: pd.DataFrame, arm: str) -> float:
