@@ -35,14 +35,21 @@ def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str
     assert gap(trials(STUDY, seeds), left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
 
 
-def test_longer_runs() -> None:
-    """Best LRs of the smaller size lie at the low end of their grids, which leaves their gaps without numbers."""
-    table = trials(STUDY, scale="workstation")
-    for arm in ("cosine", "tenth_80", "linear", "linear_80", "constant"):
-        assert best(table, arm) == means(table, arm).index.min()
-    assert estimates(STUDY, "workstation")["decay.final_positive"][:2] == [None, None]
-    of_75k = gap(table, "zero_20_75k", "tenth_20_75k")
-    assert of_75k == pytest.approx(published("decay.final_positive", STUDY, 2, "workstation"), rel=1e-9)
+@pytest.mark.parametrize(
+    ("claim", "criterion", "left", "right"),
+    [
+        ("decay.cosine_vs_linear", 1, "linear_80", "tenth_80"),
+        ("decay.cosine_vs_step", 1, "late_step", "cosine"),
+        ("decay.beats_constant", 5, "constant_80", "tenth_80"),
+        ("decay.final_positive", 0, "zero_20", "cosine"),
+        ("decay.final_positive", 1, "zero_80", "tenth_80"),
+        ("decay.final_positive", 2, "zero_20_75k", "tenth_20_75k"),
+        ("decay.trapezoid", 0, "trapezoid", "cosine"),
+    ],
+)
+def test_a_gap_of_longer_runs(claim: str, criterion: int, left: str, right: str) -> None:
+    number = gap(trials(STUDY, scale="workstation"), left, right)
+    assert number == pytest.approx(published(claim, STUDY, criterion, "workstation"), rel=1e-9)
 
 
 def floor_gap(cell: str) -> float:
@@ -56,9 +63,19 @@ def test_the_trend_of_the_floor() -> None:
 
 
 def test_what_the_steps_make_of_it() -> None:
-    """No share: the best LR of one arm is the highest that was tried."""
-    assert best(trials(STUDY, OF_FLOORS), "tenth_80_few") == 2.0**-4.5
-    assert estimates(STUDY)["decay.steps_or_tokens"][:1] == [None]
+    """More steps come before or after more tokens: the mean of both, as a share of what both make."""
+    few, usual, long_in_few, long = map(floor_gap, ("20_few", "20", "80_few", "80"))
+    share = ((few - usual) + (long_in_few - long)) / 2 / (few - long)
+    assert share == pytest.approx(published("decay.steps_or_tokens", STUDY), rel=1e-9)
+
+
+@pytest.mark.parametrize("claim", ["decay.floor_and_length", "decay.steps_or_tokens"])
+def test_longer_runs_have_no_trend(claim: str) -> None:
+    """The best LRs of a quarter of the steps are the highest that were tried."""
+    table = trials(STUDY, scale="workstation")
+    for arm in ("tenth_20_few", "zero_20_few"):
+        assert best(table, arm) == means(table, arm).index.max()
+    assert estimates(STUDY, "workstation")[claim] == [None]
 
 
 def of_first_half(table: pd.DataFrame, arm: str) -> float:
