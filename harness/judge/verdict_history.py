@@ -16,6 +16,8 @@ from ..plan.store import evidence
 from .outcomes import INVALID
 
 FILE = "history.json"
+# Claim, study, scale, device.
+Place = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Change:
     why: str = ""
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
+    def place(self) -> Place:
         return self.claim, self.study, self.scale, self.device
 
     @property
@@ -92,15 +94,20 @@ def history() -> History:
     return TypeAdapter(History).validate_json(path.read_bytes()) if path.exists() else History()
 
 
-def changes(
-    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], versions: tuple[int | None, int], date: str
-) -> list[Change]:
-    """Verdicts of one study that changed between publications, by claim, scale and device. versions: of the study."""
-    known = {_place(verdict): verdict for verdict in before}
+def stands(verdicts: Iterable[Mapping[str, Any]], version: int | None) -> dict[Place, Stand]:
+    """Verdicts by claim, study, scale and device. version: of the study."""
+    return {
+        (verdict["claim"], verdict["study"], verdict["scale"], verdict["device"]): Stand.of(verdict, version)
+        for verdict in verdicts
+    }
+
+
+def changes(before: Mapping[Place, Stand], after: Mapping[Place, Stand], date: str) -> list[Change]:
+    """Verdicts that another word replaced between publications."""
     return [
-        Change(*_place(new), date, Stand.of(known[_place(new)], versions[0]), Stand.of(new, versions[1]))
-        for new in after
-        if _place(new) in known and known[_place(new)]["verdict"] != new["verdict"]
+        Change(*place, date, before[place], new)
+        for place, new in after.items()
+        if place in before and before[place].verdict != new.verdict
     ]
 
 
@@ -110,7 +117,3 @@ def append(new_changes: Sequence[Change]) -> None:
         known = history()
         text = json.dumps(asdict(replace(known, verdicts=[*known.verdicts, *new_changes])), indent=1, ensure_ascii=False)
         (evidence.FOLDER / FILE).write_text(text + "\n", encoding="utf-8")
-
-
-def _place(verdict: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    return verdict["claim"], verdict["study"], verdict["scale"], verdict["device"]

@@ -29,7 +29,7 @@ from .judge import report
 from .robustness import Robustness
 from .trial_sets import TrialSet, published_sets
 from .verdict import Verdict
-from .verdict_history import Change
+from .verdict_history import Change, Place, Stand
 from .withdrawing import as_judged, as_they_stand
 
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
@@ -123,23 +123,25 @@ def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
     path, changed = _path(), list[Change]()
     with evidence.written_by_one():  # another process may have published others while these were judged
         published = _published()
+        today = datetime.now(UTC).date().isoformat()
         for study, now in judged:
-            changed += _changes(study, published.get(study.name), now)
             kept = [judged_trials.to_dict() for judged_trials in now]
+            before = _stands(published.get(study.name, {}))
             published[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
+            after = _stands(published[study.name])
+            changed += verdict_history.changes(before, after, today)
+            if earlier := [[place, asdict(stand)] for place, stand in before.items() if place not in after]:
+                published[study.name]["earlier"] = earlier
         path.write_text(json.dumps(dict(sorted(published.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         verdict_history.append(changed)
     return path, changed
 
 
-def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[JudgedTrials]) -> list[Change]:
-    """Changes of a study's published verdicts against the stored ones, before these are overwritten."""
-    if kept is None:
-        return []
-    before = (verdict for judged_trials in kept["judged"] for verdict in judged_trials["verdicts"])
-    after = (vars(as_judged(verdict)) for judged_trials in judged for verdict in judged_trials.verdicts)
-    today = datetime.now(UTC).date().isoformat()
-    return verdict_history.changes(before, after, (kept.get("version"), study.version), today)
+def _stands(kept: Mapping[str, Any]) -> dict[Place, Stand]:
+    """The verdicts published last. Scales are published one by one: until a version has its own, an earlier one's stands."""
+    verdicts = (verdict for judged_trials in kept.get("judged", ()) for verdict in judged_trials["verdicts"])
+    earlier = {tuple(place): Stand(**stand) for place, stand in kept.get("earlier", ())}
+    return earlier | verdict_history.stands(verdicts, kept.get("version"))
 
 
 def _replaced(study: Study, kept: Mapping[str, Any] | None) -> list[Attempt]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.declare import Study
+from folklore.harness.declare import Scale, Study
 from folklore.harness.judge.attempts import attempts, rule_of
 from folklore.harness.judge.trial_sets import publish, stored_sets
-from folklore.harness.judge.verdict_history import Change, RuleChange, Stand, append, changes, history
+from folklore.harness.judge.verdict_history import Change, RuleChange, Stand, append, changes, history, stands
 from folklore.harness.judge.verdict_memory import publish_verdicts, published_verdicts
 from folklore.harness.plan.catalog import register, study_names
 from folklore.harness.plan.store import evidence
@@ -55,7 +55,7 @@ def verdict(word: str, **fields: object) -> dict[str, object]:
 def test_only_another_word_at_the_same_place_is_a_change() -> None:
     before = [verdict("open"), verdict("supported", scale="gpu"), verdict("refuted", claim="a.c")]
     after = [verdict("open", estimate=2.0), verdict("partly", scale="gpu", reading="smaller"), verdict("open", claim="a.d")]
-    (change,) = changes(before, after, (1, 2), "2026-11-25")
+    (change,) = changes(stands(before, 1), stands(after, 2), "2026-11-25")
     assert change.place == ("a.b", "a", "gpu", "cpu")
     assert change.old == Stand(1, "supported", "", 1.0, 0.5, 1.5, "x")
     assert (change.new.version, change.new.verdict, change.new.reading) == (2, "partly", "smaller")
@@ -63,7 +63,8 @@ def test_only_another_word_at_the_same_place_is_a_change() -> None:
 
 def test_a_renamed_verdict_and_trials_that_came_later_are_changes_of_words_alone() -> None:
     def change(old: str, new: str, versions: tuple[int, int] = (1, 1)) -> Change:
-        (changed,) = changes([verdict(old)], [verdict(new)], versions, "2026-11-25")
+        before, after = (stands([verdict(word)], version) for word, version in zip((old, new), versions, strict=True))
+        (changed,) = changes(before, after, "2026-11-25")
         return changed
 
     assert change("inconclusive", "open").of_words_alone
@@ -115,3 +116,30 @@ def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch:
     assert [change.claim for change in history().verdicts] == ["x.y", "warmup.improves_best"]
     assert history().verdicts[-1] == change
     assert history().rules == [RuleChange(**rule)]
+
+
+def test_each_scale_of_a_new_version_replaces_what_stood_there(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version is published scale by scale: what the earlier one had at the second is known until then."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    scales = {"laptop": study.scales["laptop"], "workstation": Scale(description="longer", training={"steps": 20})}
+
+    def published(version: int, floor: float, scale: str) -> list[Change]:
+        asked = study.model_copy(update={"version": version, "scales": scales})
+        store = Store(str(tmp_path / f"store{version}{scale}"))
+        declare(store, asked, scale, 0)
+        ledger = stored(
+            asked, store, lambda trial: result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001)), scale
+        )
+        (records,) = stored_sets(asked, ledger)
+        publish(records, SourceCheck())
+        return publish_verdicts([asked])[1]
+
+    assert [published(1, 2.1, scale) for scale in scales] == [[], []]
+    for scale in scales:
+        (change,) = published(2, 1.9, scale)
+        assert (change.scale, change.old.version, change.new.version) == (scale, 1, 2)
+        assert (change.old.verdict, change.new.verdict) == ("supported", "refuted")
+    (kept,) = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8")).values()
+    assert "earlier" not in kept
